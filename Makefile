@@ -1,0 +1,63 @@
+# Gatehouse: `make` prints what there is to make.
+
+TARGET ?= fakeapi
+OUT    ?= out/$(TARGET)
+FOCUS  ?=
+LABELS ?=
+PROCS  ?=
+FLAGS  ?=
+
+GO        ?= go
+GATEHOUSE := bin/gatehouse
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Print this list.
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo '  TARGET=fakeapi|envtest|kubeconfig (with KUBECONFIG=FILE), FOCUS=REGEXP and LABELS=FILTER select cases,'
+	@echo '  OUT=DIR says where the reports go, PROCS=N how many processes run cases.'
+
+.PHONY: build
+build: ## Build bin/gatehouse.
+	$(GO) build -o $(GATEHOUSE) ./cmd/gatehouse
+
+.PHONY: conformance
+conformance: build ## Run the conformance suite on TARGET and write the reports to OUT.
+	$(if $(filter envtest,$(TARGET)),KUBEBUILDER_ASSETS="$$(hack/envtest-assets/build)") \
+	$(GATEHOUSE) conformance --target $(TARGET) --out $(OUT) \
+	  $(if $(FOCUS),--focus '$(FOCUS)') $(if $(LABELS),--labels '$(LABELS)') $(if $(PROCS),--procs $(PROCS)) \
+	  $(if $(and $(filter kubeconfig,$(TARGET)),$(KUBECONFIG)),--kubeconfig '$(KUBECONFIG)') $(FLAGS)
+
+.PHONY: test
+test: ## Run the tests; with RACE=1 under the race detector (which needs a C compiler).
+	$(GO) test $(if $(RACE),-race) $(TESTFLAGS) ./...
+
+.PHONY: lint
+lint: ## Check gofmt, go vet and staticcheck.
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	  if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) -C hack/tools build -o "$(CURDIR)/bin/" honnef.co/go/tools/cmd/staticcheck
+	bin/staticcheck ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks.
+	$(GO) test -run '^$$' -bench . -benchmem ./fakeapi/... ./fixtures/... ./reports/...
+
+.PHONY: generate
+generate: ## Write the generated files again (JSON Schemas).
+	$(GO) generate ./...
+
+.PHONY: envtest-assets
+envtest-assets: ## Make sure that kube-apiserver, etcd, kubectl and kube-controller-manager are there; print their directory.
+	@hack/envtest-assets/build
+
+.PHONY: mutants
+mutants: ## Break fakeapi in each way of hack/mutants and see that the named cases turn red.
+	$(GO) -C hack/tools run ./mutants -root "$(CURDIR)" $(if $(FOCUS),-focus '$(FOCUS)')
+
+.PHONY: ci
+ci: ## Run what continuous integration runs.
+	.ci/run

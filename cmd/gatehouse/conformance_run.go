@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/gatehouse-dev/gatehouse/fixtures"
+	"github.com/gatehouse-dev/gatehouse/reports"
+	"github.com/gatehouse-dev/gatehouse/suites/runner"
+	"github.com/gatehouse-dev/gatehouse/suites/target"
+	"github.com/gatehouse-dev/gatehouse/suites/target/remote"
+)
+
+// run runs the cases and writes the reports. Its error carries the exit status.
+func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
+	run := reports.Run{
+		Suite: version(), Ledger: c.set.Ledger, Target: reports.TargetInfo{Name: c.flags.target.Name},
+		Selection: c.flags.selection, Start: time.Now(),
+	}
+	if err := c.prepareReports(run); err != nil {
+		return exitError{exitEnvironment, err}
+	}
+	shown := newProgress(stderr, len(c.chosen))
+	known := newOutcomes()
+	err := c.execute(ctx, &run, known, shown)
+	shown.end()
+	run.End = time.Now()
+	run.Results = c.complete(known.results, run.Interrupted)
+	judged := reports.New(run)
+	if err := errors.Join(err, writeReport(judged, c.files, stdout)); err != nil {
+		return exitError{exitEnvironment, err}
+	}
+	for _, path := range []string{c.files.JUnit, c.files.JSON} {
+		if path != "" {
+			fmt.Fprintln(stdout, "report:", path)
+		}
+	}
+	return verdictError(judged)
+}
+
+// prepareReports writes reports that say that the run has not ended. It fails before anything has run where none could
+// be written afterwards.
+func (c *conformance) prepareReports(run reports.Run) error {
+	if err := checkWritable(c.flags.out); err != nil {
+		return err
+	}
+	run.Interrupted = "the run has not ended: it is going on, or it was killed"
+	run.End = run.Start
+	run.Results = c.complete(nil, run.Interrupted)
+	return c.files.Write(reports.New(run))
+}
+
+// execute starts the target and runs the chosen cases on it. It completes what run says of the target and of an
+// interruption. An error says that the environment failed.
+func (c *conformance) execute(ctx context.Context, run *reports.Run, known *outcomes, shown *progress) (err error) {
+	options := c.flags.target
+	options.Needs = sets.New[fixtures.Need]()
+	for _, chosen := range c.chosen {
+		options.Needs.Insert(chosen.Needs...)
+	}
+	shown.say("starting " + options.Name)
+	t, err := target.Open(ctx, options)
+	if err != nil {
+		if run.Interrupted = "the target could not be started"; ctx.Err() != nil {
+			run.Interrupted, err = "interrupted while the target was starting", nil
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Stop()) }()
+	run.Target = reports.TargetInfo(t.Info())
+	owner, err := remote.Serve(t)
+	if err != nil {
+		run.Interrupted = "the target could not be handed over"
+		return err
+	}
+	defer func() { err = errors.Join(err, owner.Close()) }()
+	shown.say(fmt.Sprintf("running %d cases on %s %s", len(c.chosen), run.Target.Name, run.Target.Version))
+	s := &shards{plan: shardPlan{Target: owner.Handover(), Fixtures: c.flags.fixtures}, known: known, shown: shown}
+	err = s.run(ctx, c.chosen, c.flags.procs)
+	run.Interrupted = s.interrupted
+	return err
+}
+
+// complete returns a result of every case: those there are, and for the others why they were not run.
+func (c *conformance) complete(results map[string]reports.Result, interrupted string) []reports.Result {
+	chosen := sets.New[string]()
+	for _, one := range c.chosen {
+		chosen.Insert(one.ID)
+	}
+	var all []reports.Result
+	for _, one := range c.set.Cases {
+		result, ran := results[one.ID]
+		if !ran {
+			result = runner.Describe(one)
+			result.Outcome = reports.NotRun
+			result.Cause, result.Reason = reports.CauseDeselected, "not selected by "+c.flags.selection.String()
+			if chosen.Has(one.ID) {
+				result.Cause, result.Reason = reports.CauseInterrupted, firstLine(interrupted)
+			}
+		}
+		all = append(all, result)
+	}
+	return all
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// outcomes is what is known of the cases while they run.
+type outcomes struct {
+	results map[string]reports.Result
+	started sets.Set[string]
+}
+
+func newOutcomes() *outcomes {
+	return &outcomes{results: map[string]reports.Result{}, started: sets.New[string]()}
+}
+
+// lost gives the cases of a shard that ended without their results the result of an error, and returns how many they
+// are. Where the run was interrupted, those that had not begun are just not run. output is the end of what the shard
+// wrote.
+func (o *outcomes) lost(cases []*fixtures.LoadedCase, why, output string, interrupted bool) int {
+	count := 0
+	for _, c := range cases {
+		if _, done := o.results[c.ID]; done {
+			continue
+		}
+		message := "the process that ran the case ended before it: " + why
+		if !o.started.Has(c.ID) {
+			if interrupted {
+				continue
+			}
+			message = "the case was not run, since its process had ended: " + why
+		}
+		result := runner.Describe(c)
+		result.Outcome = reports.Error
+		result.Failures = []reports.Failure{{Message: message, Line: c.Position.Line, Actual: output}}
+		o.results[c.ID] = result
+		count++
+	}
+	return count
+}

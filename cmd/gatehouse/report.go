@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gatehouse-dev/gatehouse/reports"
+)
+
+// reportFlags are the flags of gatehouse report.
+type reportFlags struct {
+	from  []string
+	files reports.Files
+}
+
+func reportCommand() *cobra.Command {
+	var flags reportFlags
+	command := &cobra.Command{
+		Use:   "report --from FILE [FILE...]",
+		Short: "Write the reports of a run again, and merge its shards",
+		Long: `Reads the report.json of a run, shows its summary, and writes its other reports again. The reports of several shards of
+one run are merged into what one run would have given.
+
+The exit status is that of the run: 0, 1 when the target is not conformant, 3 when the run was in error.`,
+		Example: `  gatehouse report --from out/report.json --junit junit.xml
+  gatehouse report --from shard-*/report.json --json report.json --junit junit.xml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// A shell makes --from shard-*/report.json one value of the flag and arguments.
+			flags.from = append(flags.from, args...)
+			return report(flags, cmd.OutOrStdout())
+		},
+	}
+	set := command.Flags()
+	set.StringArrayVar(&flags.from, "from", nil, "read this report.json `FILE`; may be repeated, for the shards of one run")
+	set.StringVar(&flags.files.JUnit, "junit", "", "write JUnit XML to this `FILE`")
+	set.StringVar(&flags.files.JSON, "json", "", "write report.json to this `FILE`")
+	return command
+}
+
+// report reads and merges reports, writes them, and returns an error with the exit status of the run.
+func report(flags reportFlags, stdout io.Writer) error {
+	if len(flags.from) == 0 {
+		return usageError("--from: name the report.json of a run, or those of its shards")
+	}
+	var parts []reports.Part
+	for _, name := range flags.from {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return exitError{exitUsage, err}
+		}
+		r, err := reports.ReadJSON(name, data)
+		if err != nil {
+			return exitError{exitUsage, err}
+		}
+		parts = append(parts, reports.Part{Name: name, Report: r})
+	}
+	merged, err := reports.Merge(parts...)
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	if err := writeReport(merged, flags.files, stdout); err != nil {
+		return exitError{exitEnvironment, err}
+	}
+	return verdictError(merged)
+}
+
+// writeReport writes the files of a report and shows its summary.
+func writeReport(r reports.Report, files reports.Files, stdout io.Writer) error {
+	options := reports.TextOptions{}
+	if f, ok := stdout.(*os.File); ok {
+		options = reports.TerminalOptions(f, os.Getenv)
+	}
+	return errors.Join(files.Write(r), reports.WriteText(stdout, r, options))
+}
+
+// verdictError is the error by which a command ends with the exit status of a report, whose summary has said why; nil
+// for 0.
+func verdictError(r reports.Report) error {
+	if r.ExitStatus == 0 {
+		return nil
+	}
+	return exitError{r.ExitStatus, errors.New("")}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gatehouse-dev/gatehouse/fixtures"
+	"github.com/gatehouse-dev/gatehouse/reports"
+)
+
+// shardReports writes the report.json of a whole run of two cases and of its two shards, and returns their paths.
+func shardReports(t *testing.T, outcomes ...reports.Outcome) (whole string, shards []string) {
+	t.Helper()
+	dir := t.TempDir()
+	ledger := &fixtures.Ledger{Areas: []fixtures.Area{{ID: "area", Title: "Area"}}}
+	run := reports.Run{Target: reports.TargetInfo{Name: "fakeapi", Version: "v1.37.2"}, Start: time.Unix(0, 0), End: time.Unix(60, 0)}
+	for i, o := range outcomes {
+		id := string(rune('a' + i))
+		ledger.Behaviors = append(ledger.Behaviors, fixtures.Behavior{
+			ID: "webhook." + id, Area: "area", Statement: "It is so.", Level: fixtures.Must, Kind: fixtures.Documented, Sources: []string{"x"}, API: []string{"v1"},
+		})
+		run.Results = append(run.Results, reports.Result{
+			ID: "area/file/" + id, Area: "area", Behaviors: []string{"webhook." + id}, File: "fixtures/area/file.yaml", Line: i + 1, Outcome: o, Start: time.Unix(int64(i), 0),
+		})
+	}
+	run.Ledger = ledger
+	write := func(name string, run reports.Run) string {
+		path := filepath.Join(dir, name)
+		if err := (reports.Files{JSON: path}).Write(reports.New(run)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	whole = write("whole.json", run)
+	for i, r := range run.Results {
+		part := run
+		part.Results = []reports.Result{r}
+		part.Selection.Shard = reports.Shard{Index: i + 1, Count: len(run.Results)}.String()
+		shards = append(shards, write(r.ID[len(r.ID)-1:]+".json", part))
+	}
+	return whole, shards
+}
+
+func runReport(args ...string) (status int, stdout string, err error) {
+	var out bytes.Buffer
+	command := reportCommand()
+	command.SetArgs(args)
+	command.SetOut(&out)
+	command.SetErr(&out)
+	command.SilenceErrors, command.SilenceUsage = true, true
+	err = command.Execute()
+	var exit exitError
+	if errors.As(err, &exit) {
+		status = exit.code
+	}
+	return status, out.String(), err
+}
+
+func TestReport(t *testing.T) {
+	for name, tc := range map[string]struct {
+		outcomes []reports.Outcome
+		status   int
+		verdict  string
+	}{
+		"conformant":     {[]reports.Outcome{reports.Pass, reports.Pass}, 0, "verdict: conformant\n"},
+		"not conformant": {[]reports.Outcome{reports.Pass, reports.Fail}, 1, "verdict: not conformant\n"},
+		"error":          {[]reports.Outcome{reports.Pass, reports.Error}, 3, "verdict: error\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole, shards := shardReports(t, tc.outcomes...)
+			dir := t.TempDir()
+			var written []string
+			for run, from := range [][]string{{"--from", whole}, {"--from", shards[0], "--from", shards[1]}, {"--from", shards[1], shards[0]}} {
+				json, junit := filepath.Join(dir, "report.json"), filepath.Join(dir, "junit.xml")
+				status, stdout, err := runReport(append(from, "--json", json, "--junit", junit)...)
+				if status != tc.status {
+					t.Errorf("%v: exit status %d (%v), want %d", from, status, err, tc.status)
+				}
+				if !strings.HasSuffix(stdout, tc.verdict) {
+					t.Errorf("%v: the output ends not with %q but is\n%s", from, tc.verdict, stdout)
+				}
+				written = append(written, stdout+readFile(t, json)+readFile(t, junit))
+				if diff := cmp.Diff(written[0], written[run]); diff != "" {
+					t.Errorf("%v: the shards give another report than the whole (-whole +shards):\n%s", from, diff)
+				}
+			}
+			if got, want := readFile(t, filepath.Join(dir, "report.json")), readFile(t, whole); got != want {
+				t.Errorf("report.json is not the same again (-want +got):\n%s", cmp.Diff(want, got))
+			}
+		})
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestReportErrors(t *testing.T) {
+	whole, shards := shardReports(t, reports.Pass, reports.Pass)
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.json")
+	if err := os.WriteFile(broken, []byte(`{"schemaVersion": 1,`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		args   []string
+		status int
+		want   string
+	}{
+		"no input":              {nil, exitUsage, "--from: name the report.json of a run, or those of its shards"},
+		"a file that is not":    {[]string{"--from", "gone.json"}, exitUsage, "gone.json: no such file"},
+		"a file that was cut":   {[]string{"--from", broken}, exitUsage, broken + ": line 1, column 20: unexpected end of JSON input"},
+		"reports of two runs":   {[]string{"--from", whole, shards[0]}, exitUsage, whole + " is a whole run and cannot be merged with others"},
+		"a file that cannot be": {[]string{"--from", whole, "--junit", dir}, exitEnvironment, "writing " + dir},
+		"a flag that is not":    {[]string{"--form", whole}, 0, "unknown flag: --form"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, err := runReport(tc.args...)
+			if status != tc.status || err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v with exit status %d, want %s with %d", err, status, tc.want, tc.status)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+// selector is a compiled label selector, or the reason why it does not compile.
+type selector struct {
+	field    string
+	selector labels.Selector
+	err      error
+}
+
+func compileSelector(field string, source *metav1.LabelSelector) selector {
+	compiled, err := metav1.LabelSelectorAsSelector(source)
+	return selector{field: field, selector: compiled, err: err}
+}
+
+// selectsNamespace decides by the labels of the request's namespace. The reason is for a request that is not selected.
+func (s *selector) selectsNamespace(ctx context.Context, a admission.Attributes, namespaces Namespaces) (bool, string, error) {
+	if a.GetNamespace() == "" && a.GetResource().Resource != "namespaces" {
+		// Cluster-scoped objects have no namespace whose labels could keep them back.
+		return true, "", nil
+	}
+	if s.err != nil {
+		return false, "", apierrors.NewInternalError(s.err)
+	}
+	if s.selector.Empty() {
+		return true, "", nil
+	}
+	set, err := namespaceLabels(ctx, a, namespaces)
+	if err != nil {
+		return false, "", err
+	}
+	if s.selector.Matches(set) {
+		return true, "", nil
+	}
+	return false, s.field + " " + s.String() + " does not select namespace " + a.GetNamespace() + ", " + describeLabels(set), nil
+}
+
+// namespaceLabels are the labels of the request's namespace: those of the submitted object when a Namespace itself is
+// created or updated, else the stored ones. A status or finalize update of a Namespace goes by the stored ones.
+func namespaceLabels(ctx context.Context, a admission.Attributes, namespaces Namespaces) (labels.Set, error) {
+	if a.GetResource().Resource == "namespaces" && a.GetSubresource() == "" &&
+		(a.GetOperation() == admission.Create || a.GetOperation() == admission.Update) {
+		accessor, err := meta.Accessor(a.GetObject())
+		if err != nil {
+			return nil, apierrors.NewInternalError(err)
+		}
+		return accessor.GetLabels(), nil
+	}
+	namespace, err := namespaces.Namespace(ctx, a.GetNamespace())
+	if err != nil {
+		if status := apierrors.APIStatus(nil); apierrors.IsNotFound(err) && errors.As(err, &status) {
+			return nil, &apierrors.StatusError{ErrStatus: status.Status()}
+		}
+		return nil, apierrors.NewInternalError(err)
+	}
+	return namespace.Labels, nil
+}
+
+// selectsObject decides by the labels of the new and the old object; either is enough.
+func (s *selector) selectsObject(a admission.Attributes) (bool, string, error) {
+	if s.err != nil {
+		return false, "", apierrors.NewInternalError(s.err)
+	}
+	if s.selector.Empty() || s.selectsLabelsOf(a.GetObject()) || s.selectsLabelsOf(a.GetOldObject()) {
+		return true, "", nil
+	}
+	return false, s.field + " " + s.String() + " selects neither " + describeObjects(a.GetObject(), a.GetOldObject()), nil
+}
+
+// selectsLabelsOf is false for an object that is not there or cannot have labels.
+func (s *selector) selectsLabelsOf(obj runtime.Object) bool {
+	set, ok := labelsOf(obj)
+	return ok && s.selector.Matches(set)
+}
+
+func labelsOf(obj runtime.Object) (labels.Set, bool) {
+	if obj == nil {
+		return nil, false
+	}
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, false
+	}
+	return accessor.GetLabels(), true
+}
+
+// String is the selector as kubectl writes it.
+func (s *selector) String() string {
+	if text := s.selector.String(); text != "" {
+		return text
+	}
+	return "(selects nothing)"
+}
+
+func describeObjects(obj, old runtime.Object) string {
+	return "the object, " + describeObject(obj) + ", nor the old object, " + describeObject(old)
+}
+
+func describeObject(obj runtime.Object) string {
+	if obj == nil {
+		return "which is absent"
+	}
+	set, ok := labelsOf(obj)
+	if !ok {
+		return "which cannot have labels"
+	}
+	return describeLabels(set)
+}
+
+// describeLabels names the labels, leaving out the one that every namespace has.
+func describeLabels(set labels.Set) string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		if name != corev1.LabelMetadataName {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "which has no labels"
+	}
+	slices.Sort(names)
+	text := "whose labels are "
+	for i, name := range names {
+		if i > 0 {
+			text += ","
+		}
+		text += name + "=" + set[name]
+	}
+	return text
+}

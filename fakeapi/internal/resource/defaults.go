@@ -1,0 +1,18 @@
+package resource
+
+// Defaults of kinds that k8s.io/api has the types but not the defaulting of.
+
+// orElse sets a field that is empty.
+func orElse[T comparable](field *T, value T) {
+	var empty T
+	if *field == empty {
+		*field = value
+	}
+}
+
+// orElsePtr sets a field that is nil.
+func orElsePtr[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}

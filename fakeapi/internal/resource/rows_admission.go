@@ -1,0 +1,43 @@
+package resource
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/config"
+)
+
+// admissionRows are the configurations of admission itself.
+func admissionRows() []row {
+	kind := func(kind, resource, generation string, optional ...groupVersion) row {
+		return row{
+			stored: admissionregistrationv1.SchemeGroupVersion,
+			served: versions(groupVersions(admissionregistrationv1.SchemeGroupVersion), optional...),
+			kind:   kind, resource: resource, categories: []string{"api-extensions"},
+			strategy: strategy{
+				conditionalUpdate: true,
+				generation:        []string{generation},
+				defaults:          config.Default,
+				validate:          config.Validate,
+				validateUpdate:    config.ValidateUpdate,
+				complete:          true,
+				warnings:          func(object, _ runtime.Object) []string { return config.Warnings(object) },
+			},
+		}
+	}
+	alpha, beta := admissionregistrationv1alpha1.SchemeGroupVersion, admissionregistrationv1beta1.SchemeGroupVersion
+	validatingPolicies := kind("ValidatingAdmissionPolicy", "validatingadmissionpolicies", "Spec", beta)
+	validatingPolicies.subresources = []subresource{checkedStatus(keepingMetadata, func(object, _ runtime.Object) errorList {
+		return config.ValidateStatusUpdate(object)
+	})}
+	return []row{
+		kind("MutatingAdmissionPolicy", "mutatingadmissionpolicies", "Spec", beta, alpha),
+		kind("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "Spec", beta, alpha),
+		kind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "Webhooks"),
+		validatingPolicies,
+		kind("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "Spec", beta),
+		kind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "Webhooks"),
+	}
+}

@@ -1,0 +1,124 @@
+package resource
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+)
+
+// machinery is what all catalogues of a process share: the types, and how they are encoded, converted and defaulted.
+type machinery struct {
+	scheme     *runtime.Scheme
+	codecs     serializer.CodecFactory
+	parameters runtime.ParameterCodec
+	rows       []row
+}
+
+// sharedMachinery is built once a process and not changed after.
+var sharedMachinery struct {
+	once  sync.Once
+	value *machinery
+}
+
+// shared returns the machinery. The rows refer to code that asks for it, so that it cannot be a variable's initial value.
+func shared() *machinery {
+	sharedMachinery.once.Do(func() { sharedMachinery.value = newMachinery() })
+	return sharedMachinery.value
+}
+
+func newMachinery() *machinery {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientscheme.AddToScheme(scheme))
+	utilruntime.Must(apiextensionsinternal.AddToScheme(scheme))
+	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
+
+	rows := builtinRows()
+	for _, row := range rows {
+		if row.strategy.defaults != nil {
+			object, err := scheme.New(row.storageKind())
+			utilruntime.Must(err)
+			scheme.AddTypeDefaultingFunc(object, func(o any) { row.strategy.defaults(o.(runtime.Object)) })
+		}
+		if row.strategy.fields != nil {
+			for _, gvk := range row.kinds() {
+				object, err := scheme.New(row.storageKind())
+				utilruntime.Must(err)
+				utilruntime.Must(scheme.AddFieldLabelConversionFunc(gvk, knownFields(row.strategy.fields(object), gvk.GroupVersion(), row.strategy.selectable)))
+			}
+		}
+	}
+	utilruntime.Must(addSameShapeConversions(scheme))
+	utilruntime.Must(addHandWrittenConversions(scheme))
+	utilruntime.Must(addQueryConversions(scheme))
+	return &machinery{
+		scheme:     scheme,
+		codecs:     serializer.NewCodecFactory(scheme),
+		parameters: runtime.NewParameterCodec(scheme),
+		rows:       rows,
+	}
+}
+
+// knownFields accepts the field selectors that a kind supports besides the name and namespace.
+func knownFields(set fields.Set, version groupVersion, selectable func(version groupVersion, name string) bool) runtime.FieldLabelConversionFunc {
+	return func(label, value string) (string, string, error) {
+		known := set.Has(label) && (selectable == nil || selectable(version, label))
+		if known || label == "metadata.name" || label == "metadata.namespace" {
+			return label, value, nil
+		}
+		return "", "", fmt.Errorf("field label not supported: %s", label)
+	}
+}
+
+// addSameShapeConversions lets the versions of a kind be converted through JSON. It is right where the versions have the
+// same fields; hand-written functions take precedence.
+func addSameShapeConversions(scheme *runtime.Scheme) error {
+	versions := map[schema.GroupKind][]runtime.Object{}
+	for gvk := range scheme.AllKnownTypes() {
+		if gvk.Version == runtime.APIVersionInternal || gvk.Group == "" {
+			continue
+		}
+		object, err := scheme.New(gvk)
+		if err != nil {
+			return err
+		}
+		versions[gvk.GroupKind()] = append(versions[gvk.GroupKind()], object)
+	}
+	for _, objects := range versions {
+		for _, from := range objects {
+			for _, to := range objects {
+				if reflect.TypeOf(from) == reflect.TypeOf(to) {
+					continue // such as ListOptions, which every group version has
+				}
+				if err := scheme.AddGeneratedConversionFunc(from, to, throughJSON); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func throughJSON(from, to any, _ conversion.Scope) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("converting %T to %T: %w", from, to, err)
+	}
+	target := to.(runtime.Object)
+	if err := json.Unmarshal(data, target); err != nil {
+		return fmt.Errorf("converting %T to %T: %w", from, to, err)
+	}
+	// The source's version is in the JSON; who converts sets the target's.
+	target.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return nil
+}

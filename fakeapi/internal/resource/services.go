@@ -1,0 +1,120 @@
+package resource
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/utils/ptr"
+)
+
+// Where the addresses and ports of services come from.
+const (
+	serviceNetwork = "10.96.0.0/12"
+	lowestNodePort = 30000
+)
+
+// serviceStorage is the storage of services, which get their addresses and node ports from the server.
+func serviceStorage(v *view) rest.Storage {
+	v.strategy.prepareCreate = creating(func(_ context.Context, service *corev1.Service) { v.assign(service) })
+	v.strategy.prepareUpdate = updating(func(_ context.Context, service, old *corev1.Service) {
+		keepAssigned(service, old)
+		v.assign(service)
+	})
+	return &REST{v}
+}
+
+// assign gives a service what it needs and does not have.
+func (v *view) assign(service *corev1.Service) {
+	spec := &service.Spec
+	if spec.Type == corev1.ServiceTypeExternalName {
+		spec.ClusterIP, spec.ClusterIPs, spec.IPFamilies, spec.IPFamilyPolicy = "", nil, nil, nil
+		return
+	}
+	var others []*corev1.Service
+	for _, object := range v.catalogue.Stored(v.stored, "") {
+		if other := object.(*corev1.Service); other.UID != service.UID {
+			others = append(others, other)
+		}
+	}
+	if spec.ClusterIP == "" && len(spec.ClusterIPs) > 0 {
+		spec.ClusterIP = spec.ClusterIPs[0]
+	}
+	if spec.ClusterIP == "" {
+		spec.ClusterIP = freeAddress(others)
+	}
+	if len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
+		// Nobody but its endpoints knows the families of such a service.
+		orElsePtr(&spec.IPFamilyPolicy, corev1.IPFamilyPolicyRequireDualStack)
+		if len(spec.IPFamilies) == 0 {
+			spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		}
+	}
+	orElsePtr(&spec.IPFamilyPolicy, corev1.IPFamilyPolicySingleStack)
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	withPorts := spec.Type == corev1.ServiceTypeNodePort ||
+		(spec.Type == corev1.ServiceTypeLoadBalancer && ptr.Deref(spec.AllocateLoadBalancerNodePorts, true))
+	for i := range spec.Ports {
+		if withPorts && spec.Ports[i].NodePort == 0 {
+			spec.Ports[i].NodePort = freeNodePort(append(slices.Clone(others), service))
+		}
+	}
+}
+
+// keepAssigned lets a client that updates a service leave out what was assigned.
+func keepAssigned(service, old *corev1.Service) {
+	if service.Spec.Type == corev1.ServiceTypeExternalName || old.Spec.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	if service.Spec.ClusterIP == "" {
+		service.Spec.ClusterIP, service.Spec.ClusterIPs = old.Spec.ClusterIP, old.Spec.ClusterIPs
+	}
+	if len(service.Spec.IPFamilies) == 0 {
+		service.Spec.IPFamilies = old.Spec.IPFamilies
+	}
+	if service.Spec.IPFamilyPolicy == nil {
+		service.Spec.IPFamilyPolicy = old.Spec.IPFamilyPolicy
+	}
+	for i := range service.Spec.Ports {
+		for _, port := range old.Spec.Ports {
+			if service.Spec.Ports[i].NodePort == 0 && port.Port == service.Spec.Ports[i].Port && port.Protocol == service.Spec.Ports[i].Protocol &&
+				service.Spec.Type != corev1.ServiceTypeClusterIP {
+				service.Spec.Ports[i].NodePort = port.NodePort
+			}
+		}
+	}
+}
+
+func freeAddress(services []*corev1.Service) string {
+	taken := map[string]bool{}
+	for _, service := range services {
+		taken[service.Spec.ClusterIP] = true
+	}
+	// The first two addresses are the network and what clusters give to the service of the API server.
+	address := netip.MustParsePrefix(serviceNetwork).Addr().Next().Next()
+	for taken[address.String()] {
+		address = address.Next()
+	}
+	return address.String()
+}
+
+func freeNodePort(services []*corev1.Service) int32 {
+	taken := map[int32]bool{}
+	for _, service := range services {
+		for _, port := range service.Spec.Ports {
+			taken[port.NodePort] = true
+		}
+	}
+	port := int32(lowestNodePort)
+	for taken[port] {
+		port++
+	}
+	return port
+}

@@ -1,0 +1,72 @@
+package fakeapi
+
+import (
+	"io"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/utils/clock"
+)
+
+// Options configure a server. The zero value is a server on a free port of loopback with nothing in it but what every
+// API server starts with.
+type Options struct {
+	// Address is where to listen, as host:port; port 0 takes a free one. It is 127.0.0.1:0 when empty.
+	Address string
+
+	// Objects are created through the API, in order, before Start returns.
+	Objects []runtime.Object
+	// Load names YAML or JSON files, or directories of them, whose objects are created through the API, in order, before
+	// Start returns: files in the order given, the files of a directory and those below it in order of their paths, the
+	// documents of a file from top to bottom. An object that the server starts with, such as the namespace default, is
+	// replaced.
+	Load []string
+
+	// Users may authenticate by their tokens, besides the administrator of RESTConfig.
+	Users []User
+
+	// ServiceAddresses says where the services are that webhooks name in clientConfig.service: from "namespace/name:port"
+	// to "host:port". Without an entry a webhook by service cannot be reached.
+	ServiceAddresses map[string]string
+
+	// AuditPolicy says which requests have audit events, and of what level. When nil, all requests have them, at level
+	// Request.
+	AuditPolicy *auditv1.Policy
+	// AuditLog receives the audit events as lines of JSON.
+	AuditLog io.Writer
+	// Explain receives, in plain words, what admission decided on each request, and why.
+	Explain io.Writer
+	// History is for how many of the latest requests Decisions and AuditEvents answer; 4096 when 0.
+	History int
+
+	// EnabledVersions are group versions to serve besides those that a kube-apiserver serves by default, such as
+	// admissionregistration.k8s.io/v1beta1.
+	EnabledVersions []schema.GroupVersion
+	// RawStore lets StoreRaw write objects that the API would refuse.
+	RawStore bool
+
+	// Clock stamps objects and audit events; the wall clock when nil.
+	Clock clock.Clock
+	// UIDs makes metadata.uid of objects and request.uid of the reviews that webhooks get; random UUIDs when nil.
+	UIDs func() types.UID
+	// Logger hears what goes wrong inside the server; nobody does when it is the zero Logger. The libraries of Kubernetes
+	// that the server is made of write a few messages to klog instead, which follows the settings of the process.
+	Logger logr.Logger
+}
+
+// User is who a bearer token stands for. Group system:authenticated is added.
+type User struct {
+	// Token is what the user sends as "Authorization: Bearer TOKEN".
+	Token string
+	// Name, UID, Groups and Extra are as in userInfo of an AdmissionReview.
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// defaultHistory is what Options.History means when 0.
+const defaultHistory = 4096

@@ -1,0 +1,225 @@
+package reports
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/gatehouse-dev/gatehouse/fixtures"
+)
+
+// TextOptions say how WriteText writes.
+type TextOptions struct {
+	// Width is the number of columns; 100 when 0.
+	Width int
+	// Color marks what is good and bad with the colours of ANSI terminals.
+	Color bool
+}
+
+// TerminalOptions returns the options that suit a file, by the environment: the width of a terminal or $COLUMNS, and
+// colours on a terminal that has them unless $NO_COLOR is set to anything.
+func TerminalOptions(f *os.File, getenv func(string) string) TextOptions {
+	var o TextOptions
+	if width, err := strconv.Atoi(getenv("COLUMNS")); err == nil && width > 0 {
+		o.Width = width
+	}
+	if fd := int(f.Fd()); term.IsTerminal(fd) {
+		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
+			o.Width = width
+		}
+		o.Color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	}
+	return o
+}
+
+// detailLimit is the number of cases that are described at length; those after them are only named.
+const detailLimit = 25
+
+// WriteText writes the report for people at a terminal: first the cases that failed or ended in an error, then the
+// counts by area, then the verdict.
+func WriteText(w io.Writer, r Report, o TextOptions) error {
+	o.Width = cmp.Or(o.Width, 100)
+	p := &printer{out: bufio.NewWriter(w), TextOptions: o}
+	p.cases(r, Fail, "FAIL")
+	p.cases(r, Error, "ERROR")
+	p.knownFailures(r)
+	p.table(r.Areas, r.Total)
+	p.notRun(r)
+	p.coverage(r)
+	p.lines(0, verdictText(r))
+	return p.out.Flush()
+}
+
+// printer writes lines. Its writer keeps the first error, which Flush returns.
+type printer struct {
+	out *bufio.Writer
+	TextOptions
+}
+
+// SGR parameters of the styles; bold for headlines.
+const (
+	sgrBold   = "1"
+	sgrFaint  = "2"
+	sgrRed    = "31"
+	sgrGreen  = "32"
+	sgrYellow = "33"
+)
+
+func (p *printer) paint(sgr, s string) string {
+	if !p.Color || sgr == "" || strings.TrimSpace(s) == "" {
+		return s
+	}
+	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
+}
+
+func (p *printer) line(s string) {
+	p.out.WriteString(strings.TrimRight(s, " "))
+	p.out.WriteByte('\n')
+}
+
+// lines writes a description, indented. Lines of prose are wrapped; those of values are not, so that they can be copied.
+func (p *printer) lines(indent int, t text) {
+	sgr := map[style]string{faint: sgrFaint, wrong: sgrYellow, removed: sgrRed, added: sgrGreen, bad: sgrBold + ";" + sgrRed, good: sgrBold + ";" + sgrGreen}
+	for _, l := range t {
+		parts := []string{l.text}
+		if l.style == wrong || l.style == plain && !strings.HasPrefix(l.text, " ") {
+			parts = wrap(l.text, p.Width-indent)
+		}
+		for _, part := range parts {
+			p.line(strings.Repeat(" ", indent) + p.paint(sgr[l.style], part))
+		}
+	}
+}
+
+// cases describes the cases with that outcome.
+func (p *printer) cases(r Report, o Outcome, label string) {
+	shown := 0
+	statements := r.statements()
+	for _, result := range r.Results {
+		if result.Outcome != o {
+			continue
+		}
+		shown++
+		p.line(p.paint(sgrBold+";"+sgrRed, label) + " " + p.paint(sgrBold, line(result.ID)))
+		if shown > detailLimit {
+			p.lines(2, text{{faint, place(line(result.File), result.Line)}})
+			continue
+		}
+		p.lines(2, detail(result, statements))
+		if steps := transcript(result, 0); len(steps) > 0 {
+			p.lines(2, text{{plain, "steps:"}})
+			p.lines(4, steps)
+		}
+		p.line("")
+	}
+	if shown > detailLimit {
+		p.line("")
+	}
+}
+
+// knownFailures names the cases that are known to fail.
+func (p *printer) knownFailures(r Report) {
+	shown := false
+	for _, result := range r.Results {
+		if result.Outcome == KnownFail {
+			shown = true
+			p.line(p.paint(sgrYellow, "KNOWN") + " " + line(result.ID))
+			p.lines(2, text{{plain, line(result.Reason)}, {faint, place(line(result.File), result.Line)}})
+		}
+	}
+	if shown {
+		p.line("")
+	}
+}
+
+// notRun says why cases were not run, the commonest reason first.
+func (p *printer) notRun(r Report) {
+	counts := map[string]int{}
+	var reasons []string
+	for _, result := range r.Results {
+		if result.Outcome != NotRun {
+			continue
+		}
+		reason := line(notRunReason(result))
+		if counts[reason] == 0 {
+			reasons = append(reasons, reason)
+		}
+		counts[reason]++
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	for _, reason := range reasons {
+		p.lines(0, text{{plain, "not run: " + plural(counts[reason], "case", "cases") + ": " + reason}})
+	}
+	if len(reasons) > 0 {
+		p.line("")
+	}
+}
+
+// coverage writes how many of the applicable behaviours held, by kind and level.
+func (p *printer) coverage(r Report) {
+	for _, kind := range []fixtures.Kind{fixtures.Documented, fixtures.Observed} {
+		var parts []string
+		for _, c := range r.Coverage {
+			if c.Kind == kind && c.All() > 0 {
+				parts = append(parts, fmt.Sprintf("%s %d of %d", c.Level, c.Held, c.Applicable()))
+			}
+		}
+		if len(parts) > 0 {
+			p.line(fmt.Sprintf("%-10s behaviors that held: %s", kind, strings.Join(parts, ", ")))
+		}
+	}
+	p.line("")
+}
+
+// verdictText is what the run was, why its verdict is what it is, and the verdict in the last line.
+func verdictText(r Report) text {
+	var t text
+	server := strings.Join(strings.Fields(r.Target.Name+" "+r.Target.Version+" "+r.Target.Server), " ")
+	c := r.Total.CaseCounts
+	t.add(plain, 0, "%s: %d of %s executed in %s", server, c.Executed(), plural(c.All(), "case", "cases"), r.End.Sub(r.Start).Round(100*time.Millisecond))
+	for _, reason := range r.Reasons {
+		t.add(plain, 0, "- %s", reason)
+	}
+	s := good
+	if r.ExitStatus != 0 {
+		s = bad
+	}
+	t.add(s, 0, "verdict: %s", r.Verdict)
+	return t
+}
+
+// verdictLine is the verdict and why, in one line.
+func verdictLine(r Report) string {
+	if len(r.Reasons) == 0 {
+		return string(r.Verdict)
+	}
+	return string(r.Verdict) + ": " + strings.Join(r.Reasons, "; ")
+}
+
+// wrap breaks prose at spaces into lines of at most width columns, as far as its words allow; the lines after the first
+// are indented.
+func wrap(s string, width int) []string {
+	const indent = "  "
+	var lines []string
+	current := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case current == "":
+			current = word
+		case len([]rune(current))+1+len([]rune(word)) > max(width, 20):
+			lines = append(lines, current)
+			current = indent + word
+		default:
+			current += " " + word
+		}
+	}
+	return append(lines, current)
+}
