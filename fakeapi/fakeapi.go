@@ -8,6 +8,7 @@ package fakeapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -28,7 +29,7 @@ type Server struct {
 	identity  *serve.Identity
 	tokens    *serve.Tokens
 	admin     string // the administrator's token
-	address   string // host:port
+	listener  *serve.Listener
 	store     *store.Store
 	recorder  *audit.Recorder
 	decisions *serve.Decisions
@@ -45,13 +46,11 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := serve.Listen(ctx, s.options.Address)
-	if err != nil {
+	if s.listener, err = serve.Listen(ctx, s.options.Address); err != nil {
 		return nil, err
 	}
-	s.address = listener.Addr().String()
-	if err := s.run(ctx, listener, true); err != nil {
-		return nil, err
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.listener.Close())
 	}
 	if err := s.load(ctx); err != nil {
 		s.Stop()
@@ -118,6 +117,14 @@ func (s *Server) Stop() {
 	}
 	s.running.stop()
 	s.running = nil
+	_ = s.listener.Close() // nobody serves on it any more
+}
+
+// start starts the first instance, over a new store.
+func (s *Server) start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run(ctx, true)
 }
 
 // Restart stops the server and starts it again at the same address, over the same objects and with the same
@@ -131,11 +138,10 @@ func (s *Server) Restart(ctx context.Context) error {
 	s.running.server.Leave()
 	s.running.stop()
 	s.running = nil
-	listener, err := serve.Listen(ctx, s.address)
-	if err != nil {
-		return fmt.Errorf("restarting: %w", err)
+	if err := s.run(ctx, false); err != nil {
+		return errors.Join(fmt.Errorf("restarting: %w", err), s.listener.Close())
 	}
-	return s.runLocked(ctx, listener, false)
+	return nil
 }
 
 // RESTConfig returns a configuration for clients of the administrator, who is in the group system:masters. The copy is
@@ -160,7 +166,7 @@ func (s *Server) UserConfig(name string, groups ...string) (*rest.Config, error)
 
 func (s *Server) anonymousConfig() *rest.Config {
 	return &rest.Config{
-		Host:            "https://" + s.address,
+		Host:            "https://" + s.listener.Address(),
 		TLSClientConfig: rest.TLSClientConfig{CAData: s.identity.CertificateAuthority()},
 		// No limit on the client's side: the server has none either.
 		QPS: -1,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 
@@ -34,23 +33,17 @@ func (i *instance) stop() {
 	i.chain.Close()
 }
 
-// run builds an instance over the server's store and serves it on the listener, which it owns from then on. A new
-// store is filled with what every API server starts with.
-func (s *Server) run(ctx context.Context, listener net.Listener, newStore bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.runLocked(ctx, listener, newStore)
-}
-
-func (s *Server) runLocked(ctx context.Context, listener net.Listener, newStore bool) error {
+// run builds an instance over the server's store and serves it. A new store is filled with what every API server starts
+// with. The caller holds s.mu.
+func (s *Server) run(ctx context.Context, newStore bool) error {
 	i, handler, err := s.build(ctx, newStore)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	i.cancel = cancel
 	i.background.Go(func() { i.catalogue.Run(background) })
-	i.server = serve.Run(listener, s.identity, s.options.Logger, handler)
+	i.server = serve.Run(s.listener, s.identity, s.options.Logger, handler)
 	s.running = i
 	return nil
 }
@@ -102,7 +95,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		AuditPolicy:   policy,
 		AuditSink:     s.recorder,
 		Decisions:     s.decisions,
-		Address:       s.address,
+		Address:       s.listener.Address(),
 		Logger:        s.options.Logger,
 	}
 	handler := func(stopping context.Context) http.Handler { return serve.NewHandler(stopping, config) }

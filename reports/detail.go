@@ -5,47 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/pmezard/go-difflib/difflib"
 )
-
-// style says what a line of text is, for writers that show it.
-type style int
-
-const (
-	plain style = iota
-	faint
-	wrong
-	removed
-	added
-	good
-	bad
-)
-
-// textLine is one line of text for people, clean.
-type textLine struct {
-	style style
-	text  string
-}
-
-// text is the lines of a description, each clean and without its newline.
-type text []textLine
-
-func (t *text) add(s style, indent int, format string, args ...any) {
-	for l := range strings.SplitSeq(strings.TrimRight(clean(fmt.Sprintf(format, args...)), "\n"), "\n") {
-		*t = append(*t, textLine{s, strings.TrimRight(strings.Repeat(" ", indent)+l, " ")})
-	}
-}
-
-// String returns the lines without their styles.
-func (t text) String() string {
-	var b strings.Builder
-	for _, l := range t {
-		b.WriteString(l.text)
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
 
 // summary says in one line what became of a case that did not pass, first behaviour first.
 func summary(r Result) string {
@@ -84,14 +44,12 @@ func (r Report) statements() map[string]string {
 	return statements
 }
 
-// Describe tells people what became of a case that did not pass: where it stands, what was not as expected, and its steps.
+// Describe tells people what became of a case that did not pass: where it stands, what was not as expected, and its
+// steps.
 func Describe(r Result) string {
-	t := append(text{{bad, r.ID}}, detail(r, nil)...)
-	if steps := transcript(r, 0); len(steps) > 0 {
-		t.add(plain, 0, "steps:")
-		t.add(plain, 2, "%s", steps.String())
-	}
-	return t.String()
+	t := text{{bad, line(r.ID)}}
+	t = append(t, detail(r, nil)...)
+	return append(t, steps(r)...).String()
 }
 
 // detail describes a case that did not pass: where it stands, what it bears witness to, and what was not as expected.
@@ -102,7 +60,7 @@ func detail(r Result, statements map[string]string) text {
 		t.add(plain, 0, "%s", r.Title)
 	}
 	for _, id := range r.Behaviors {
-		t.add(plain, 0, "behavior %s: %s", id, statements[id])
+		t.add(plain, 0, "behavior %s", strings.TrimSuffix(id+": "+statements[id], ": "))
 	}
 	if r.Reason != "" {
 		t.add(plain, 0, "reason: %s", r.Reason)
@@ -126,107 +84,67 @@ func failureText(r Result, f Failure) text {
 	return append(t, difference(f.Expected, f.Actual)...)
 }
 
-// diffLimit is the number of lines of an expected or actual value up to which they are compared line by line.
-const diffLimit = 500
-
-// difference shows what was expected beside what was: values of several lines line by line.
-func difference(expected, actual string) text {
+// steps tells the steps of a case briefly: all requests, and of those that were not as expected what else happened.
+func steps(r Result) text {
 	var t text
-	a, b := valueLines(expected), valueLines(actual)
-	if len(a) <= 1 && len(b) <= 1 {
-		t.addValue(removed, "expected: ", a)
-		t.addValue(added, "actual:   ", b)
-		return t
-	}
-	if len(a) == 0 || len(b) == 0 {
-		t.addValue(removed, "expected:", a)
-		t.addValue(added, "actual:", b)
-		return t
-	}
-	t.add(faint, 2, "expected (-), actual (+):")
-	const context = 3
-	for i, group := range difflib.NewMatcher(a, b).GetGroupedOpCodes(context) {
-		if i > 0 {
-			t.add(faint, 2, "  ...")
+	for i, s := range r.Transcript {
+		t.add(plain, 2, "%s", requestLine(s))
+		last := i == len(r.Transcript)-1
+		if last || slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.Step == s.Step }) {
+			t.addEvents(4, s, 0)
 		}
-		for _, op := range group {
-			if op.Tag == 'e' {
-				t.addLines(plain, "    ", a[op.I1:op.I2])
-				continue
-			}
-			t.addLines(removed, "  - ", a[op.I1:op.I2])
-			t.addLines(added, "  + ", b[op.J1:op.J2])
-		}
+	}
+	if len(t) > 0 {
+		t = append(text{{plain, "steps:"}}, t...)
 	}
 	return t
 }
 
-// addValue adds a value that is not compared: one line after its label, several below it.
-func (t *text) addValue(s style, label string, lines []string) {
-	switch {
-	case len(lines) == 1:
-		t.addLines(s, "  "+label, lines)
-	case len(lines) > 1:
-		t.add(faint, 2, "%s", label)
-		t.addLines(s, "    ", lines)
-	}
-}
-
-func (t *text) addLines(s style, mark string, lines []string) {
-	for _, l := range lines {
-		*t = append(*t, textLine{s, mark + l})
-	}
-}
-
-// valueLines are the lines of a value, clean; of a very long one the first.
-func valueLines(s string) []string {
-	s = strings.TrimRight(clean(s), "\n")
-	if s == "" {
-		return nil
-	}
-	lines := strings.Split(s, "\n")
-	if len(lines) > diffLimit {
-		lines = append(slices.Clip(lines[:diffLimit]), fmt.Sprintf("... %d more lines", len(lines)-diffLimit))
-	}
-	return lines
-}
-
-// transcript tells the steps of a case as they went. Bodies are shown up to so many bytes; 0 leaves them out.
-func transcript(r Result, bodies int) text {
+// transcript tells the steps of a case with everything that was sent and received.
+func transcript(r Result) text {
 	var t text
 	for _, s := range r.Transcript {
-		answer := "no answer"
-		if s.Code != 0 {
-			answer = fmt.Sprint(s.Code)
-		}
-		t.add(plain, 0, "%s %s -> %s", s.Step, s.Request, answer)
-		for _, w := range s.Warnings {
-			t.add(faint, 2, "warning: %s", w)
-		}
-		t.addBody("sent", s.Body, bodies)
-		t.addBody("answer", s.Answer, bodies)
-		for _, c := range s.Calls {
-			t.add(faint, 2, "webhook %s was called", c.Hook)
-			t.addBody("review", c.Review, bodies)
-			t.addBody("response", c.Answer, bodies)
-		}
-		if s.Decision != "" {
-			t.add(faint, 2, "decision:")
-			t.add(faint, 4, "%s", s.Decision)
-		}
+		t.add(plain, 0, "%s", requestLine(s))
+		t.addEvents(2, s, bodyLimit)
 	}
 	return t
 }
 
-func (t *text) addBody(name, body string, limit int) {
+func requestLine(s Step) string {
+	answer := "no answer"
+	if s.Code != 0 {
+		answer = fmt.Sprint(s.Code)
+	}
+	return fmt.Sprintf("%s %s -> %s", s.Step, s.Request, answer)
+}
+
+// addEvents adds what happened at a step. Bodies are shown up to so many bytes; 0 leaves them out.
+func (t *text) addEvents(indent int, s Step, bodies int) {
+	t.addBody(indent, "sent", s.Body, bodies)
+	t.addBody(indent, "answer", s.Answer, bodies)
+	for _, w := range s.Warnings {
+		t.add(faint, indent, "warning: %s", w)
+	}
+	for _, c := range s.Calls {
+		t.add(faint, indent, "webhook %s was called", c.Hook)
+		t.addBody(indent, "review", c.Review, bodies)
+		t.addBody(indent, "response", c.Answer, bodies)
+	}
+	if s.Decision != "" {
+		t.add(faint, indent, "decision:")
+		t.add(faint, indent+2, "%s", s.Decision)
+	}
+}
+
+func (t *text) addBody(indent int, name, body string, limit int) {
 	if body == "" || limit == 0 {
 		return
 	}
 	if len(body) > limit {
 		body = body[:limit] + fmt.Sprintf("\n... %d more bytes", len(body)-limit)
 	}
-	t.add(faint, 2, "%s:", name)
-	t.add(faint, 4, "%s", body)
+	t.add(faint, indent, "%s:", name)
+	t.add(faint, indent+2, "%s", body)
 }
 
 // leftOut names the steps that were left out.

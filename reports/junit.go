@@ -201,7 +201,7 @@ func newCase(r Result, statements map[string]string, names uniqueNames) junitCas
 		Time:      seconds(r.Duration),
 		File:      line(r.File),
 		Line:      r.Line,
-		SystemOut: systemOut(transcript(r, bodyLimit)),
+		SystemOut: systemOut(transcript(r)),
 	}
 	problem := func(kind string) *junitProblem {
 		return &junitProblem{

@@ -27,8 +27,11 @@ func shard(whole Run, i, n int, tell bool) Part {
 }
 
 func TestMergeShardsIsOneRun(t *testing.T) {
-	conformant := sampleRun(passing()...)
-	for name, run := range map[string]Run{"conformant": conformant, "not conformant": badRun()} {
+	focused := sampleRun(passing()...)
+	focused.Selection.Focus = "operations"
+	deselected := &focused.Results[2]
+	deselected.Outcome, deselected.Cause, deselected.Start, deselected.Duration = NotRun, CauseDeselected, time.Time{}, 0
+	for name, run := range map[string]Run{"conformant": sampleRun(passing()...), "not conformant": badRun(), "focused": focused} {
 		for _, tell := range []bool{false, true} {
 			for n := 2; n <= 6; n++ {
 				t.Run(fmt.Sprintf("%s, %d shards, others told %t", name, n, tell), func(t *testing.T) {

@@ -197,7 +197,7 @@ func assemble(run Run) Report {
 		Known:         run.Known,
 	}
 	areas := areasOf(run)
-	r.Results = normalized(run.Results, areas)
+	r.Results = normalized(run.Results, run.Selection, areas)
 	r.Behaviors = behaviorsOf(run.Ledger, run.Target, r.Results)
 	r.Areas = countAreas(areas, r.Behaviors, r.Results)
 	for _, a := range r.Areas {
@@ -243,8 +243,9 @@ func areasOf(run Run) []fixtures.Area {
 	return areas
 }
 
-// normalized returns the results in the order of reports, and in a form that report.json keeps as it is.
-func normalized(results []Result, areas []fixtures.Area) []Result {
+// normalized returns the results in the order of reports, and in a form that report.json keeps as it is. Why a case was
+// not selected is said by the selection: that of a merged report is another than those of its parts.
+func normalized(results []Result, selection Selection, areas []fixtures.Area) []Result {
 	rank := make(map[string]int, len(areas))
 	for i, a := range areas {
 		rank[a.ID] = i
@@ -253,6 +254,9 @@ func normalized(results []Result, areas []fixtures.Area) []Result {
 	for i, r := range results {
 		if r.Behaviors == nil {
 			r.Behaviors = []string{}
+		}
+		if r.Cause == CauseDeselected && selection.Partial() {
+			r.Reason = "not selected by " + selection.String()
 		}
 		r.Start = r.Start.UTC().Round(0)
 		out[i] = r

@@ -64,7 +64,7 @@ type printer struct {
 	TextOptions
 }
 
-// SGR parameters of the styles; bold for headlines.
+// SGR (select graphic rendition) parameters of ANSI terminals.
 const (
 	sgrBold   = "1"
 	sgrFaint  = "2"
@@ -72,6 +72,26 @@ const (
 	sgrGreen  = "32"
 	sgrYellow = "33"
 )
+
+// sgr returns the parameters that show the style; "" for none.
+func (s style) sgr() string {
+	switch s {
+	case faint:
+		return sgrFaint
+	case wrong:
+		return sgrYellow
+	case removed:
+		return sgrRed
+	case added:
+		return sgrGreen
+	case good:
+		return sgrBold + ";" + sgrGreen
+	case bad:
+		return sgrBold + ";" + sgrRed
+	default:
+		return ""
+	}
+}
 
 func (p *printer) paint(sgr, s string) string {
 	if !p.Color || sgr == "" || strings.TrimSpace(s) == "" {
@@ -87,14 +107,13 @@ func (p *printer) line(s string) {
 
 // lines writes a description, indented. Lines of prose are wrapped; those of values are not, so that they can be copied.
 func (p *printer) lines(indent int, t text) {
-	sgr := map[style]string{faint: sgrFaint, wrong: sgrYellow, removed: sgrRed, added: sgrGreen, bad: sgrBold + ";" + sgrRed, good: sgrBold + ";" + sgrGreen}
 	for _, l := range t {
 		parts := []string{l.text}
 		if l.style == wrong || l.style == plain && !strings.HasPrefix(l.text, " ") {
 			parts = wrap(l.text, p.Width-indent)
 		}
 		for _, part := range parts {
-			p.line(strings.Repeat(" ", indent) + p.paint(sgr[l.style], part))
+			p.line(strings.Repeat(" ", indent) + p.paint(l.style.sgr(), part))
 		}
 	}
 }
@@ -114,10 +133,7 @@ func (p *printer) cases(r Report, o Outcome, label string) {
 			continue
 		}
 		p.lines(2, detail(result, statements))
-		if steps := transcript(result, 0); len(steps) > 0 {
-			p.lines(2, text{{plain, "steps:"}})
-			p.lines(4, steps)
-		}
+		p.lines(2, steps(result))
 		p.line("")
 	}
 	if shown > detailLimit {
@@ -140,26 +156,39 @@ func (p *printer) knownFailures(r Report) {
 	}
 }
 
-// notRun says why cases were not run, the commonest reason first.
+// notRun says why cases were not run and steps were left out, the commonest reason first.
 func (p *printer) notRun(r Report) {
-	counts := map[string]int{}
-	var reasons []string
+	var cases, steps []string
 	for _, result := range r.Results {
-		if result.Outcome != NotRun {
-			continue
+		if result.Outcome == NotRun {
+			cases = append(cases, line(notRunReason(result)))
 		}
-		reason := line(notRunReason(result))
-		if counts[reason] == 0 {
-			reasons = append(reasons, reason)
+		for _, left := range result.LeftOut {
+			if _, reason, ok := strings.Cut(line(left), ": "); ok { // what stands before is the step
+				left = reason
+			}
+			steps = append(steps, line(left))
 		}
-		counts[reason]++
 	}
-	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
-	for _, reason := range reasons {
-		p.lines(0, text{{plain, "not run: " + plural(counts[reason], "case", "cases") + ": " + reason}})
-	}
-	if len(reasons) > 0 {
+	p.tally("not run: ", "case", cases)
+	p.tally("left out: ", "step", steps)
+	if len(cases)+len(steps) > 0 {
 		p.line("")
+	}
+}
+
+// tally writes each reason once, with the number of times that it is there.
+func (p *printer) tally(label, noun string, reasons []string) {
+	counts := map[string]int{}
+	var distinct []string
+	for _, reason := range reasons {
+		if counts[reason]++; counts[reason] == 1 {
+			distinct = append(distinct, reason)
+		}
+	}
+	slices.SortStableFunc(distinct, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	for _, reason := range distinct {
+		p.lines(0, text{{plain, label + plural(counts[reason], noun, noun+"s") + ": " + reason}})
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
 func writeText(t *testing.T, r Report, o TextOptions) string {
@@ -69,6 +71,21 @@ func TestTextNoColor(t *testing.T) {
 	}
 	if with != without {
 		t.Errorf("colours change the text:\n%q\n%q", with, without)
+	}
+}
+
+// TestTextNotRun: reasons are counted, and the commonest comes first.
+func TestTextNotRun(t *testing.T) {
+	run := sampleRun(passing()...)
+	for i, reason := range []string{"since 1.40", "target cannot: nodes", "target cannot: nodes", ""} {
+		r := sampleResult(fmt.Sprintf("more-%d", i), 100+i, NotRun, "webhook.match.wildcard")
+		r.Cause, r.Reason = CauseTarget, reason
+		run.Results = append(run.Results, r)
+	}
+	run.Results[0].LeftOut = []string{"steps[1]: target cannot: audit", "steps[2]: target cannot: audit"}
+	want := "not run: 2 cases: target cannot: nodes\nnot run: 1 case: since 1.40\nnot run: 1 case: target\nleft out: 2 steps: target cannot: audit\n\n"
+	if out := writeText(t, New(run), TextOptions{}); !strings.Contains(out, want) {
+		t.Errorf("got\n%s\nwithout\n%s", out, want)
 	}
 }
 
@@ -147,22 +164,32 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-func TestDifference(t *testing.T) {
-	for name, tc := range map[string]struct{ expected, actual, want string }{
-		"nothing":         {"", "", ""},
-		"short values":    {"200", "500", "  expected: 200\n  actual:   500\n"},
-		"only expected":   {"a\nb\n", "", "  expected:\n    a\n    b\n"},
-		"only actual":     {"", "a", "  actual:   a\n"},
-		"a line is gone":  {"a: 1\nb: 2\n", "b: 2\n", "  expected (-), actual (+):\n  - a: 1\n    b: 2\n"},
-		"a line is other": {"a: 1\nb: 2\n", "a: 1\nb: 3\n", "  expected (-), actual (+):\n    a: 1\n  - b: 2\n  + b: 3\n"},
-		"far apart": {
-			"a\n1\n2\n3\n4\n5\n6\n7\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\nB\n",
-			"  expected (-), actual (+):\n  - a\n  + A\n    1\n    2\n    3\n    ...\n    5\n    6\n    7\n  - b\n  + B\n",
-		},
-		"equal values": {"a\nb", "a\nb", "  expected (-), actual (+):\n"},
+// TestDescribe: what Ginkgo shows of a failing spec is what the summary shows.
+func TestDescribe(t *testing.T) {
+	r := badRun().Results[3]
+	golden(t, "describe.txt", []byte(Describe(r)))
+}
+
+func TestTerminalOptionsOfTerminal(t *testing.T) {
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	if !term.IsTerminal(int(f.Fd())) {
+		t.Skip("/dev/ptmx is no terminal")
+	}
+	for name, tc := range map[string]struct {
+		env   map[string]string
+		color bool
+	}{
+		"a terminal":          {map[string]string{"TERM": "xterm"}, true},
+		"NO_COLOR is set":     {map[string]string{"TERM": "xterm", "NO_COLOR": "0"}, false},
+		"NO_COLOR is empty":   {map[string]string{"TERM": "xterm", "NO_COLOR": ""}, true},
+		"a terminal of paper": {map[string]string{"TERM": "dumb"}, false},
 	} {
-		if got := difference(tc.expected, tc.actual).String(); got != tc.want {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, got, tc.want)
+		if got := TerminalOptions(f, func(name string) string { return tc.env[name] }); got.Color != tc.color {
+			t.Errorf("%s: color is %t, want %t", name, got.Color, tc.color)
 		}
 	}
 }

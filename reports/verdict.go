@@ -237,8 +237,11 @@ func gapReasons(r Report) []string {
 	}
 	if unproven > 0 {
 		reason := plural(unproven, "must behavior is unproven", "must behaviors are unproven")
-		if withoutCase > 0 {
-			reason += fmt.Sprintf(", %d of them without a case", withoutCase)
+		switch {
+		case withoutCase == unproven:
+			reason += " for want of a case"
+		case withoutCase > 0:
+			reason += fmt.Sprintf(", %d of them for want of a case", withoutCase)
 		}
 		reasons = append(reasons, reason)
 	}

@@ -163,14 +163,14 @@ func TestVerdict(t *testing.T) {
 			with(notRun(0, CauseTarget)), Partial, 0, []string{"1 must behavior is unproven"},
 		},
 		"a must behavior has no case": {
-			with(func(r *Run) { r.Results = r.Results[:1] }), Partial, 0, []string{"2 must behaviors are unproven, 2 of them without a case"},
+			with(func(r *Run) { r.Results = r.Results[:1] }), Partial, 0, []string{"2 must behaviors are unproven for want of a case"},
 		},
 		"the version does not have a must behavior": {
 			with(notRun(0, CauseVersion)), Conformant, 0, []string{},
 		},
 		"nothing ran": {
 			with(func(r *Run) { r.Results = nil }), Broken, 3,
-			[]string{"no case was executed", "3 must behaviors are unproven, 3 of them without a case"},
+			[]string{"no case was executed", "3 must behaviors are unproven for want of a case"},
 		},
 		"nothing was executed": {
 			with(notRun(0, CauseVersion), notRun(1, CauseVersion), notRun(2, CauseVersion)), Broken, 3, []string{"no case was executed"},

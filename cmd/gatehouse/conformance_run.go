@@ -84,7 +84,25 @@ func (c *conformance) execute(ctx context.Context, run *reports.Run, known *outc
 	s := &shards{plan: shardPlan{Target: owner.Handover(), Fixtures: c.flags.fixtures}, known: known, shown: shown}
 	err = s.run(ctx, c.chosen, c.flags.procs)
 	run.Interrupted = s.interrupted
-	return err
+	return errors.Join(err, sweep(context.WithoutCancel(ctx), t, known.left))
+}
+
+// sweep deletes what the cases of killed processes have made.
+func sweep(ctx context.Context, t target.Target, left map[string][]string) error {
+	if len(left) == 0 {
+		return nil
+	}
+	server, err := runner.New(t, nil)
+	if err != nil || server.Alive(ctx) != nil {
+		return err
+	}
+	var errs []error
+	for id, paths := range left {
+		if err := server.Remove(ctx, paths); err != nil {
+			errs = append(errs, fmt.Errorf("cleaning up after %s: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // complete returns a result of every case: those there are, and for the others why they were not run.
@@ -118,10 +136,11 @@ func firstLine(s string) string {
 type outcomes struct {
 	results map[string]reports.Result
 	started sets.Set[string]
+	left    map[string][]string // what cases without a result have made, by their ids
 }
 
 func newOutcomes() *outcomes {
-	return &outcomes{results: map[string]reports.Result{}, started: sets.New[string]()}
+	return &outcomes{results: map[string]reports.Result{}, started: sets.New[string](), left: map[string][]string{}}
 }
 
 // lost gives the cases of a shard that ended without their results the result of an error, and returns how many they

@@ -61,6 +61,7 @@ func runShard(ctx context.Context, stdin io.Reader, messages io.Writer) error {
 	}
 	defer disconnect()
 	out := &messageWriter{encoder: json.NewEncoder(messages)}
+	server.Leftovers = func(id string, paths []string) { out.write(shardMessage{Left: &leftovers{ID: id, Paths: paths}}) }
 	admission.Specs(admission.Options{
 		Set: set, Context: ctx, Server: func() *runner.Server { return server },
 		Started:  func(id string) { out.write(shardMessage{Started: id}) },

@@ -39,8 +39,16 @@ type shardMessage struct {
 	Started string `json:"started,omitempty"`
 	// Result is the result of a case.
 	Result *reports.Result `json:"result,omitempty"`
+	// Left are what a case would leave over.
+	Left *leftovers `json:"left,omitempty"`
 	// Dead says how the API server was found to serve no longer.
 	Dead string `json:"dead,omitempty"`
+}
+
+// leftovers are the paths of what a case has made and will have to delete.
+type leftovers struct {
+	ID    string   `json:"id"`
+	Paths []string `json:"paths"`
 }
 
 // shards runs cases in processes of their own, since Ginkgo runs one after the other and once a process.
@@ -142,7 +150,10 @@ func (s *shards) take(e shardEvent, live []*shard) {
 	case e.message.Started != "":
 		s.known.started.Insert(e.message.Started)
 		s.shown.started(e.message.Started)
+	case e.message.Left != nil:
+		s.known.left[e.message.Left.ID] = e.message.Left.Paths
 	case e.message.Result != nil:
+		delete(s.known.left, e.message.Result.ID)
 		s.known.results[e.message.Result.ID] = *e.message.Result
 		s.shown.finished(*e.message.Result)
 	case e.message.Dead != "":

@@ -12,9 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 	"github.com/gatehouse-dev/gatehouse/reports"
+	"github.com/gatehouse-dev/gatehouse/suites/target"
 )
 
 // standIn is the environment variable by which a process of this test stands in for a shard.
@@ -44,6 +49,7 @@ func standInForShard() int {
 		result := reports.Result{ID: id, Outcome: reports.Pass}
 		switch id[strings.LastIndex(id, "/")+1:] {
 		case "crash":
+			messages.Encode(shardMessage{Left: &leftovers{ID: id, Paths: []string{"/made"}}})
 			fmt.Println("last words")
 			self, _ := os.FindProcess(os.Getpid())
 			self.Kill()
@@ -59,6 +65,7 @@ func standInForShard() int {
 			messages.Encode(shardMessage{Dead: "connection refused"})
 			result.Outcome = reports.Error
 		}
+		messages.Encode(shardMessage{Left: &leftovers{ID: id, Paths: []string{"/made"}}})
 		messages.Encode(shardMessage{Result: &result})
 	}
 	return 0
@@ -129,6 +136,13 @@ func TestShards(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("results (-want +got):\n%s", diff)
 			}
+			left := map[string][]string{}
+			if test.want["crash"] != "" {
+				left["crash"] = []string{"/made"}
+			}
+			if diff := cmp.Diff(left, s.known.left); diff != "" {
+				t.Errorf("left over (-want +got):\n%s", diff)
+			}
 			if s.interrupted != test.interrupted {
 				t.Errorf("interrupted %q, want %q", s.interrupted, test.interrupted)
 			}
@@ -157,5 +171,28 @@ func TestRunShardRefusesABrokenPlan(t *testing.T) {
 				t.Errorf("messages: %s", &messages)
 			}
 		})
+	}
+}
+
+func TestSweep(t *testing.T) {
+	under, err := target.Open(t.Context(), target.Options{Name: target.FakeAPI})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer under.Stop()
+	client, err := kubernetes.NewForConfig(under.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "made"}}
+	if _, err := client.CoreV1().Namespaces().Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sweep(t.Context(), under, map[string][]string{"a/b/c": {"/api/v1/nodes/gone-before", "/api/v1/namespaces/made"}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.CoreV1().Namespaces().Get(t.Context(), "made", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) && got.DeletionTimestamp == nil {
+		t.Errorf("the namespace is still there: %v, %v", got, err)
 	}
 }

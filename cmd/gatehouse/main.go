@@ -82,7 +82,6 @@ admits as documented.
 Exit status: 0 all is well, 1 not conformant, 2 the command line is wrong, 3 the environment failed.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 	}
 	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), behaviorsCommand(), reportCommand())
 	return root

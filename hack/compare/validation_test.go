@@ -78,6 +78,13 @@ func kubernetes(t *testing.T, object, old runtime.Object) []string {
 	return texts(errs)
 }
 
+// kubernetesWarnings is what Kubernetes warns of when an update is accepted. On create it says the same.
+func kubernetesWarnings(t *testing.T, object runtime.Object) []string {
+	t.Helper()
+	internal, kind := convert(t, object)
+	return strategies[kind].WarningsOnUpdate(context.Background(), internal, internal)
+}
+
 func convert(t *testing.T, object runtime.Object) (runtime.Object, string) {
 	t.Helper()
 	object = object.DeepCopyObject()

@@ -21,6 +21,7 @@ type leftovers struct {
 	namespace string // the case's own
 	caseName  string
 	paths     []string
+	changed   func(all []string) // told of all that is to be removed whenever it changes
 }
 
 // expect notes the object that a request is about to create, in case its answer gets lost: a name that is the case's
@@ -29,8 +30,8 @@ func (l *leftovers) expect(path string) (drop func()) {
 	if path == "" || slices.Contains(l.paths, path) || !strings.Contains(path, l.caseName) || l.within(path) {
 		return func() {}
 	}
-	l.paths = append(l.paths, path)
-	return func() { l.paths = slices.DeleteFunc(l.paths, func(p string) bool { return p == path }) }
+	l.set(append(l.paths, path))
+	return func() { l.set(slices.DeleteFunc(l.paths, func(p string) bool { return p == path })) }
 }
 
 // add notes an object that the server says it has created, or that has finalizers and would keep the namespace.
@@ -39,7 +40,7 @@ func (l *leftovers) add(path string, object any) {
 		return
 	}
 	if !l.within(path) || len(finalizers(object)) > 0 {
-		l.paths = append(l.paths, path)
+		l.set(append(l.paths, path))
 	}
 }
 
@@ -47,13 +48,18 @@ func (l *leftovers) within(path string) bool {
 	return strings.Contains(path, "/namespaces/"+url.PathEscape(l.namespace)+"/")
 }
 
-// inOrder returns the paths in the order in which they are to be deleted: configurations and policies first, since they
-// may forbid the rest; namespaces last; each the newest first.
-func (l *leftovers) inOrder() []string {
+func (l *leftovers) set(paths []string) {
+	l.paths = paths
+	l.changed(l.all())
+}
+
+// all returns the paths in the order in which they are to be deleted: configurations and policies first, since they may
+// forbid the rest; namespaces last, the case's own at the very end; each the newest first.
+func (l *leftovers) all() []string {
 	paths := slices.Clone(l.paths)
 	slices.Reverse(paths)
 	slices.SortStableFunc(paths, func(a, b string) int { return deletionRank(a) - deletionRank(b) })
-	return paths
+	return append(paths, "/api/v1/namespaces/"+l.namespace)
 }
 
 func deletionRank(path string) int {
@@ -66,11 +72,14 @@ func deletionRank(path string) int {
 	return 1
 }
 
-// remove deletes everything, the case's namespace at the end. It names all that is left over when time is up.
-func (l *leftovers) remove(ctx context.Context, c *client) error {
+// Remove deletes the objects of these paths in order, as Leftovers told of them. It names all that is left over when
+// time is up.
+func (s *Server) Remove(ctx context.Context, paths []string) error {
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	defer cancel()
 	var all error
-	for _, path := range append(l.inOrder(), "/api/v1/namespaces/"+l.namespace) {
-		if err := c.remove(ctx, path); err != nil {
+	for _, path := range paths {
+		if err := s.client.remove(ctx, path); err != nil {
 			all = together(all, fmt.Errorf("%s is left over: %w", path, err))
 		}
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 func TestLeftoversInOrder(t *testing.T) {
-	left := &leftovers{namespace: "own", caseName: "x"}
+	var told []string
+	left := &leftovers{namespace: "own", caseName: "x", changed: func(all []string) { told = all }}
 	for _, path := range []string{
 		"/api/v1/namespaces/x-other",
 		"/apis/rbac.authorization.k8s.io/v1/clusterroles/x",
@@ -29,14 +30,18 @@ func TestLeftoversInOrder(t *testing.T) {
 		"/api/v1/namespaces/x-other/pods/a",
 		"/apis/rbac.authorization.k8s.io/v1/clusterroles/x",
 		"/api/v1/namespaces/x-other",
+		"/api/v1/namespaces/own",
 	}
-	if diff := cmp.Diff(want, left.inOrder()); diff != "" {
+	if diff := cmp.Diff(want, left.all()); diff != "" {
 		t.Errorf("order of deletion (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("told of (-want +got):\n%s", diff)
 	}
 }
 
 func TestLeftoversKeepWhatMayHaveBeenMade(t *testing.T) {
-	left := &leftovers{namespace: "own", caseName: "x7f2k"}
+	left := &leftovers{namespace: "own", caseName: "x7f2k", changed: func([]string) {}}
 	drop := left.expect("/api/v1/namespaces/refused-x7f2k")
 	left.expect("/api/v1/namespaces/lost-x7f2k")
 	left.expect("/api/v1/namespaces/default") // not the case's own name: never deleted on a guess
@@ -94,8 +99,7 @@ func TestRemoveSaysWhyItGaveUp(t *testing.T) {
 			cancel()
 		}
 	}
-	left := &leftovers{namespace: "x"}
-	err := left.remove(ctx, server.client)
+	err := (&Server{client: server.client}).Remove(ctx, []string{"/api/v1/namespaces/x"})
 	if err == nil || !strings.Contains(err.Error(), "/api/v1/namespaces/x is left over") || !strings.Contains(err.Error(), "a webhook said no") {
 		t.Errorf("error %v, want what is left over and why", err)
 	}

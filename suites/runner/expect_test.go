@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 )
@@ -94,33 +92,6 @@ func TestCheckAnswerRefusesBrokenExpectations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, err := checkAnswer(expect, answered(t, 403, deniedBody, "w")); err == nil {
 				t.Error("no error")
-			}
-		})
-	}
-}
-
-func TestCheckAuditAnnotations(t *testing.T) {
-	events := []auditv1.Event{
-		{Stage: auditv1.StageRequestReceived},
-		{Stage: auditv1.StageResponseComplete, Annotations: map[string]string{"example.com/a": "1", "b": "two words"}},
-	}
-	for name, test := range map[string]struct {
-		expected map[string]*string
-		want     []string
-	}{
-		"there":             {map[string]*string{"example.com/a": ptr.To("1"), "b": ptr.To("two .*")}, nil},
-		"another value":     {map[string]*string{"b": ptr.To("two")}, []string{"expect.auditAnnotations.b"}},
-		"missing":           {map[string]*string{"c": ptr.To(".*")}, []string{"expect.auditAnnotations.c"}},
-		"absent":            {map[string]*string{"c": nil}, nil},
-		"should be missing": {map[string]*string{"example.com/a": nil}, []string{`expect.auditAnnotations["example.com/a"]`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			failures, err := checkAuditAnnotations(test.expected, events)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, paths(failures)); diff != "" {
-				t.Errorf("places that differ (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -70,7 +70,11 @@ type run struct {
 
 func newRun(s *Server, c *fixtures.LoadedCase) *run {
 	name := uniqueName(c.ID)
-	left := &leftovers{namespace: name + "-ns", caseName: name}
+	left := &leftovers{namespace: name + "-ns", caseName: name, changed: func(all []string) {
+		if s.Leftovers != nil {
+			s.Leftovers(c.ID, all)
+		}
+	}}
 	return &run{
 		server: s, c: c, left: left, effects: newEffects(s, c.Needs), at: "namespace",
 		users: &users{server: s, caseName: name, left: left},
@@ -85,6 +89,7 @@ func (r *run) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.left.set(nil)
 	if err := r.server.makeNamespace(ctx, r.vars.Namespace, described); err != nil {
 		return err
 	}
@@ -120,7 +125,7 @@ func (r *run) openHooks() error {
 		return err
 	}
 	for name, config := range r.hooks.ClientConfigs() {
-		r.vars.Webhooks[name] = fixtures.WebhookAddress{URL: config.URL, CABundle: config.CABundle, Host: config.Host, Port: config.Port}
+		r.vars.Webhooks[name] = fixtures.WebhookAddress{URL: config.URL, CABundle: config.CABundle, Host: config.Host, Port: config.Port, Path: config.Path}
 	}
 	return r.hooks.Script(webhooks)
 }
@@ -273,9 +278,7 @@ func (r *run) clear(ctx context.Context, failed error) error {
 	if dead := (*DeadError)(nil); errors.As(failed, &dead) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-	defer cancel()
-	return r.left.remove(ctx, r.server.client)
+	return r.server.Remove(context.WithoutCancel(ctx), r.left.all())
 }
 
 // fail notes failures at the place where the case is.

@@ -20,6 +20,11 @@ import (
 // Server is an API server under test, with what the runner keeps of it from case to case: connections and discovery.
 // It may run several cases at once.
 type Server struct {
+	// Leftovers, if it is not nil, is told before a case makes anything that it will have to delete: the id of the case
+	// and the paths of all such objects so far, in the order of deletion. It is for those who outlive a process that is
+	// killed; they call Remove. It must be set before the first case runs.
+	Leftovers func(id string, paths []string)
+
 	target  target.Target
 	hooks   *hook.Pool
 	client  *client

@@ -25,7 +25,8 @@ type auditLog struct {
 	partial  []byte
 	requests map[string]*auditedRequest
 	order    []*auditedRequest // by first event
-	size     int
+	size     int               // bytes of all events
+	limit    int               // of size
 }
 
 // auditedRequest are the events of one request, as written.
@@ -38,7 +39,7 @@ type auditedRequest struct {
 }
 
 func newAuditLog() *auditLog {
-	return &auditLog{requests: map[string]*auditedRequest{}}
+	return &auditLog{requests: map[string]*auditedRequest{}, limit: auditLogSize}
 }
 
 // Write takes what the API server writes to its standard output, in any pieces.
@@ -73,7 +74,7 @@ func (l *auditLog) add(line []byte) {
 		request.ended = true
 		close(request.end)
 	}
-	for l.size > auditLogSize && len(l.order) > 1 {
+	for l.size > l.limit && len(l.order) > 1 {
 		oldest := l.order[0]
 		l.order = l.order[1:]
 		l.size -= oldest.events

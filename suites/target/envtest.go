@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 )
@@ -68,7 +69,11 @@ func openEnvtest(ctx context.Context, options Options) (_ Target, err error) {
 		return nil, err
 	}
 	auditPolicyFile := filepath.Join(t.guard.dir, "audit-policy.yaml")
-	if err = os.WriteFile(auditPolicyFile, []byte(auditPolicy), 0o600); err != nil {
+	policy, err := yaml.Marshal(auditPolicy())
+	if err != nil {
+		return nil, err
+	}
+	if err = os.WriteFile(auditPolicyFile, policy, 0o600); err != nil {
 		return nil, err
 	}
 	flags := apiServerFlags(plugins, auditPolicyFile)

@@ -28,7 +28,11 @@ func openFakeAPI(ctx context.Context, _ Options) (Target, error) {
 	log := &tail{}
 	logger := funcr.New(func(prefix, args string) { fmt.Fprintln(log, prefix, args) }, funcr.Options{LogTimestamp: true})
 	// The server lives until Stop, so that cases can clean up after ctx has ended.
-	server, err := fakeapi.Start(context.WithoutCancel(ctx), fakeapi.Options{RawStore: true, Logger: logger})
+	server, err := fakeapi.Start(context.WithoutCancel(ctx), fakeapi.Options{
+		RawStore:    true,
+		AuditPolicy: auditPolicy(),
+		Logger:      logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", FakeAPI, err)
 	}

@@ -9,22 +9,29 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // settleUser is the name under which the suite settles; its requests are not audited.
 const settleUser = "gatehouse-settle"
 
 // auditPolicy is the audit policy of the API servers that the suite starts: everything about every request, but for the
-// API server's own requests and those of settling, of which there are many and nobody asks.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: None
-  users: ["system:apiserver", "` + settleUser + `", "` + controllersUser + `"]
-- level: RequestResponse
-`
+// API server's own requests and those of settling, of which there are many and nobody asks. Of secrets, as is the custom,
+// the content stays out: they show what events of level Metadata hold.
+func auditPolicy() *auditv1.Policy {
+	return &auditv1.Policy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: auditv1.SchemeGroupVersion.String(), Kind: "Policy"},
+		OmitStages: []auditv1.Stage{auditv1.StageRequestReceived},
+		Rules: []auditv1.PolicyRule{
+			{Level: auditv1.LevelNone, Users: []string{user.APIServerUser, settleUser, controllersUser}},
+			{Level: auditv1.LevelMetadata, Resources: []auditv1.GroupResources{{Resources: []string{"secrets"}}}},
+			{Level: auditv1.LevelRequestResponse},
+		},
+	}
+}
 
 // pluginsOn are the admission plugins that stay on of those that are on by default: the ones under test, and of the rest
 // LimitRanger and Priority, by which fixtures see that plugins in the tree run before webhooks and again after them.
@@ -40,7 +47,7 @@ var pluginsOn = sets.New(
 
 // apiServerFlags are the flags of the kube-apiserver that the suite starts, besides those by which envtest connects it:
 // its ports and certificates, etcd, and --authorization-mode=RBAC. No other API version is switched on: the fixtures speak of a
-// server as it is by default. auditPolicyFile holds auditPolicy.
+// server as it is by default. auditPolicyFile holds auditPolicy().
 func apiServerFlags(pluginsByDefault []string, auditPolicyFile string) map[string][]string {
 	off := slices.DeleteFunc(slices.Clone(pluginsByDefault), pluginsOn.Has)
 	return map[string][]string{

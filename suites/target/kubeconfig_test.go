@@ -37,7 +37,7 @@ func testKubeconfig(t *testing.T, server *envtestTarget) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info := cluster.Info(); info.Name != Kubeconfig || info.Version != server.Info().Version || info.Server != server.RESTConfig().Host {
+	if info := cluster.Info(); info.Name != Kubeconfig || info.Version != server.Info().Version || info.Server != strings.TrimSuffix(server.RESTConfig().Host, "/") {
 		t.Errorf("info %+v", info)
 	}
 	if diff := cmp.Diff(sets.New(fixtures.NeedHooks, fixtures.NeedInTreePlugins), cluster.Can()); diff != "" {

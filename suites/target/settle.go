@@ -156,7 +156,7 @@ func (s *settler) lanesOf(p probe) (*lanes, error) {
 	if !found {
 		l = &lanes{settler: s, probe: p}
 		for n := range max(1, p.lanes) {
-			l.all = append(l.all, &lane{name: fmt.Sprintf("%s-%d", p.name, n)})
+			l.all = append(l.all, &lane{name: fmt.Sprintf("%d-%d", len(s.lanes), n)})
 		}
 		s.lanes[p.name] = l
 	}
@@ -199,7 +199,7 @@ type lanes struct {
 
 // lane is a sequence of rounds.
 type lane struct {
-	name string // of its sentinel
+	name string // unique to the settler; short, for it is a label's value
 
 	running bool
 	next    *round // the round that has not begun; nil when nobody waits for one

@@ -32,7 +32,7 @@ import (
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 // settleCase changes something in every round, and says what the creation of a ConfigMap must come to once the server acts
-// by it. In its texts NAME is the worker's name and namespace, and ROUND the round.
+// by it. In its texts NAME is the worker's name and namespace, GROUP an API group of its own, and ROUND the round.
 type settleCase struct {
 	name    string
 	settles string // the resource
@@ -85,14 +85,14 @@ var settleCases = []settleCase{
 		acts:  "denied request: param ROUND", gone: "no params found",
 	},
 	{
-		name: "params of a custom resource", settles: "limits.NAME.example.com", removes: true,
-		setup: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: limits.NAME.example.com}, spec: {
-  group: NAME.example.com, scope: Cluster, names: {plural: limits, singular: limit, kind: Limit, listKind: LimitList},
+		name: "params of a custom resource", settles: "limits.GROUP", removes: true,
+		setup: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: limits.GROUP}, spec: {
+  group: GROUP, scope: Cluster, names: {plural: limits, singular: limit, kind: Limit, listKind: LimitList},
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {round: {type: string}}, required: [round]}}}]}}` +
-			"\n---\n" + policy("MutatingAdmissionPolicy", `paramKind: {apiVersion: NAME.example.com/v1, kind: Limit}, reinvocationPolicy: Never, failurePolicy: Fail,
+			"\n---\n" + policy("MutatingAdmissionPolicy", `paramKind: {apiVersion: GROUP/v1, kind: Limit}, reinvocationPolicy: Never, failurePolicy: Fail,
   mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[JSONPatch{op: 'test', path: '/metadata/name', value: object.metadata.annotations[params.round]}]"}}]`) +
 			"\n---\n" + binding("MutatingAdmissionPolicyBinding", "paramRef: {selector: {matchLabels: {param: NAME}}, parameterNotFoundAction: Deny}"),
-		write: "{apiVersion: NAME.example.com/v1, kind: Limit, metadata: {name: param, labels: {param: NAME}}, round: ROUND}",
+		write: "{apiVersion: GROUP/v1, kind: Limit, metadata: {name: param, labels: {param: NAME}}, round: ROUND}",
 		acts:  "no such key: ROUND", gone: "no params found",
 	},
 }
@@ -240,7 +240,8 @@ func (w *settleWorker) round(ctx context.Context, round int) error {
 }
 
 func (w *settleWorker) fill(text string, round int) string {
-	return strings.NewReplacer("NAME", w.name, "ROUND", fmt.Sprintf("r%04d", round)).Replace(text)
+	group := w.name + ".a-group-whose-name-is-longer-than-what-labels-can-hold.example.com"
+	return strings.NewReplacer("NAME", w.name, "GROUP", group, "ROUND", fmt.Sprintf("r%04d", round)).Replace(text)
 }
 
 func (w *settleWorker) resource(ctx context.Context, text string, round int) (dynamic.ResourceInterface, *unstructured.Unstructured, error) {

@@ -123,7 +123,11 @@ func (c *Catalogue) buildBuiltin(row *row, version schema.GroupVersion) ([]*Reso
 		Warnings: deprecationWarnings(v.newObject(), v.kind), storage: storage,
 	}
 	if _, stored := viewOf(main); stored && slices.Contains(verbs, "watch") {
-		main.StorageVersionHash = discovery.StorageVersionHash(v.storedKind.Group, v.storedKind.Version, v.storedKind.Kind)
+		hashed := row.hashed
+		if hashed == "" {
+			hashed = v.storedKind.Version
+		}
+		main.StorageVersionHash = discovery.StorageVersionHash(v.storedKind.Group, hashed, v.storedKind.Kind)
 	}
 	main.scope = c.lazyScope(main, c.builtinScope)
 	resources := []*Resource{main}

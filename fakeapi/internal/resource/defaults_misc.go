@@ -50,7 +50,17 @@ func defaultService(service *corev1.Service) {
 	}
 }
 
-func defaultSecret(secret *corev1.Secret) { orElse(&secret.Type, corev1.SecretTypeOpaque) }
+// defaultSecret also takes what a client wrote as text into the data, so that nobody else sees it as text.
+func defaultSecret(secret *corev1.Secret) {
+	orElse(&secret.Type, corev1.SecretTypeOpaque)
+	for key, value := range secret.StringData {
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		secret.Data[key] = []byte(value)
+	}
+	secret.StringData = nil
+}
 
 func defaultEndpoints(endpoints *corev1.Endpoints) {
 	for i := range endpoints.Subsets {

@@ -31,7 +31,7 @@ import (
 
 func definitionRow() row {
 	return row{
-		stored: apiextensionsv1.SchemeGroupVersion, kind: "CustomResourceDefinition", resource: "customresourcedefinitions",
+		stored: apiextensionsv1.SchemeGroupVersion, hashed: "v1beta1", kind: "CustomResourceDefinition", resource: "customresourcedefinitions",
 		shortNames: []string{"crd", "crds"}, categories: []string{"api-extensions"},
 		subresources: []subresource{checkedStatus(nil, checksUpdate(validateDefinitionStatus))},
 		storage:      definitionStorage,

@@ -115,13 +115,17 @@ func part(prepare func(ctx context.Context, object, old runtime.Object), validat
 	}
 }
 
-// status makes a status subresource. prepare, which may be nil, does what is special about the kind.
-func status(prepare func(ctx context.Context, object, old runtime.Object)) subresource {
-	return checkedStatus(prepare, nil)
+// status makes a status subresource. prepare, which may be nil, does what is special about the kind, and resets are the
+// fields besides the spec that it takes from the old object.
+func status(prepare func(ctx context.Context, object, old runtime.Object), resets ...fieldpath.Path) subresource {
+	return checkedStatus(prepare, nil, resets...)
 }
 
+// statusOnly is a status subresource that changes nothing else of the object, not its metadata either.
+func statusOnly() subresource { return status(keepingMetadata, fieldpath.MakePathOrDie("metadata")) }
+
 // checkedStatus is status with a check of what is written.
-func checkedStatus(prepare func(ctx context.Context, object, old runtime.Object), validate func(object, old runtime.Object) field.ErrorList) subresource {
+func checkedStatus(prepare func(ctx context.Context, object, old runtime.Object), validate func(object, old runtime.Object) field.ErrorList, resets ...fieldpath.Path) subresource {
 	reset := func(ctx context.Context, object, old runtime.Object) {
 		if spec := structField(object, "Spec"); spec.IsValid() {
 			spec.Set(structField(old, "Spec"))
@@ -132,7 +136,7 @@ func checkedStatus(prepare func(ctx context.Context, object, old runtime.Object)
 	}
 	return subresource{
 		name: "status", verbs: []string{"get", "patch", "update"},
-		storage: part(reset, validate, fieldpath.MakePathOrDie("spec")),
+		storage: part(reset, validate, append(resets, fieldpath.MakePathOrDie("spec"))...),
 	}
 }
 

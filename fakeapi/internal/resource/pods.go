@@ -391,12 +391,12 @@ func (e *evictionREST) markEvicted(ctx context.Context, name string, preconditio
 }
 
 // preparePod sets a new pod's status.
-func preparePod(_ context.Context, pod *corev1.Pod) {
+func preparePod(pod *corev1.Pod, now metav1.Time) {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(pod)}
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
-			Message: "Scheduling is blocked due to non-empty scheduling gates",
+			Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: now,
 		}}
 	}
 }

@@ -17,6 +17,8 @@ import (
 type row struct {
 	// stored is the group version that objects are kept in. It is the only served one when served is empty.
 	stored schema.GroupVersion
+	// hashed is the version that the real API server stores objects in where that is another one. Its hash is in discovery.
+	hashed string
 	// served are the group versions that the kind is served in, the preferred one first.
 	served []servedVersion
 	kind   string

@@ -5,6 +5,7 @@ import (
 	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
 	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/config"
 )
@@ -31,7 +32,7 @@ func admissionRows() []row {
 	validatingPolicies := kind("ValidatingAdmissionPolicy", "validatingadmissionpolicies", "Spec", beta)
 	validatingPolicies.subresources = []subresource{checkedStatus(keepingMetadata, func(object, _ runtime.Object) errorList {
 		return config.ValidateStatusUpdate(object)
-	})}
+	}, fieldpath.MakePathOrDie("metadata"))}
 	return []row{
 		kind("MutatingAdmissionPolicy", "mutatingadmissionpolicies", "Spec", beta, alpha),
 		kind("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "Spec", beta, alpha),

@@ -69,8 +69,6 @@ func coreRows() []row {
 
 	secrets := coreKind("Secret", "secrets", true)
 	secrets.strategy.defaults = each(defaultSecret)
-	secrets.strategy.prepareCreate = creating(func(_ context.Context, secret *corev1.Secret) { mergeStringData(secret) })
-	secrets.strategy.prepareUpdate = updating(func(_ context.Context, secret, _ *corev1.Secret) { mergeStringData(secret) })
 	secrets.strategy.validate = checks(validateSecret)
 	secrets.strategy.validateUpdate = checksUpdate(validateSecretUpdate)
 	secrets.strategy.fields = selects(secretFields)
@@ -127,17 +125,21 @@ func nodeRow() row {
 func podRow() row {
 	pods := coreKind("Pod", "pods", true, "po")
 	pods.categories = []string{"all"}
+	pods.storage = func(v *view) rest.Storage {
+		v.strategy.prepareCreate = creating(func(_ context.Context, pod *corev1.Pod) { preparePod(pod, v.now()) })
+		return &REST{v}
+	}
 	pods.strategy = strategy{
 		returnsDeleted: true,
 		generation:     []string{"Spec"},
 		defaults:       each(defaultPod),
-		prepareCreate:  creating(preparePod),
 		validate:       checks(validatePod),
 		validateUpdate: checksUpdate(validatePodUpdate),
 		fields:         selects(podFields),
 		graceful:       gracefulPod,
 	}
-	podStatus := status(updating(preparePodStatus))
+	podStatus := status(updating(preparePodStatus),
+		fieldpath.MakePathOrDie("metadata", "deletionTimestamp"), fieldpath.MakePathOrDie("metadata", "ownerReferences"))
 	readWrite := []string{"get", "patch", "update"}
 	pods.subresources = []subresource{
 		stream("attach", "PodAttachOptions", func() runtime.Object { return &corev1.PodAttachOptions{} }),

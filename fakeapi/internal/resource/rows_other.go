@@ -59,7 +59,7 @@ func certificateRows() []row {
 			},
 		},
 		{
-			stored: certificatesv1.SchemeGroupVersion, kind: "ClusterTrustBundle", resource: "clustertrustbundles",
+			stored: certificatesv1.SchemeGroupVersion, hashed: "v1beta1", kind: "ClusterTrustBundle", resource: "clustertrustbundles",
 			strategy: strategy{
 				conditionalUpdate: true,
 				name:              func(string, bool) []string { return nil }, // depends on the signer
@@ -67,8 +67,8 @@ func certificateRows() []row {
 			},
 		},
 		{
-			stored: certificatesv1.SchemeGroupVersion, kind: "PodCertificateRequest", resource: "podcertificaterequests", namespaced: true,
-			subresources: []subresource{status(keepingMetadata)},
+			stored: certificatesv1.SchemeGroupVersion, hashed: "v1beta1", kind: "PodCertificateRequest", resource: "podcertificaterequests", namespaced: true,
+			subresources: []subresource{statusOnly()},
 			strategy:     strategy{conditionalUpdate: true, fields: selects(podCertificateFields)},
 		},
 	}
@@ -93,7 +93,7 @@ func networkingRows() []row {
 		},
 		{
 			stored: group, kind: "ServiceCIDR", resource: "servicecidrs",
-			subresources: []subresource{status(keepingMetadata)},
+			subresources: []subresource{statusOnly()},
 		},
 	}
 }
@@ -145,7 +145,7 @@ func storageRows() []row {
 			strategy: strategy{conditionalUpdate: true, returnsDeleted: true, defaults: each(defaultCSIDriver)},
 		},
 		{
-			stored: group, kind: "CSINode", resource: "csinodes", subresources: []subresource{status(keepingMetadata)},
+			stored: group, kind: "CSINode", resource: "csinodes", subresources: []subresource{statusOnly()},
 			strategy: strategy{conditionalUpdate: true, returnsDeleted: true},
 		},
 		{
@@ -160,7 +160,7 @@ func storageRows() []row {
 			},
 		},
 		{
-			stored: group, kind: "VolumeAttachment", resource: "volumeattachments", subresources: []subresource{status(keepingMetadata)},
+			stored: group, kind: "VolumeAttachment", resource: "volumeattachments", subresources: []subresource{statusOnly()},
 			strategy: strategy{conditionalUpdate: true, returnsDeleted: true},
 		},
 		{
@@ -196,12 +196,12 @@ func otherRows() []row {
 		},
 		{stored: devices, kind: "DeviceClass", resource: "deviceclasses", strategy: strategy{returnsDeleted: true, generation: []string{"Spec"}}},
 		{
-			stored: devices, kind: "DeviceTaintRule", resource: "devicetaintrules", subresources: []subresource{status(keepingMetadata)},
+			stored: devices, hashed: "v1beta2", kind: "DeviceTaintRule", resource: "devicetaintrules", subresources: []subresource{statusOnly()},
 			strategy: strategy{generation: []string{"Spec"}},
 		},
 		{
 			stored: devices, kind: "ResourceClaim", resource: "resourceclaims", namespaced: true,
-			subresources: []subresource{status(keepingMetadata)}, strategy: strategy{returnsDeleted: true},
+			subresources: []subresource{statusOnly()}, strategy: strategy{returnsDeleted: true},
 		},
 		{stored: devices, kind: "ResourceClaimTemplate", resource: "resourceclaimtemplates", namespaced: true, strategy: strategy{returnsDeleted: true}},
 		{
@@ -217,8 +217,8 @@ func otherRows() []row {
 			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultPriorityLevel)},
 		},
 		{
-			stored: storagemigrationv1.SchemeGroupVersion, kind: "StorageVersionMigration", resource: "storageversionmigrations",
-			subresources: []subresource{status(keepingMetadata)}, strategy: strategy{conditionalUpdate: true},
+			stored: storagemigrationv1.SchemeGroupVersion, hashed: "v1beta1", kind: "StorageVersionMigration", resource: "storageversionmigrations",
+			subresources: []subresource{statusOnly()}, strategy: strategy{conditionalUpdate: true},
 		},
 	}
 }

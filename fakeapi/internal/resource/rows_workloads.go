@@ -10,6 +10,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 func appsRows() []row {
@@ -37,7 +38,7 @@ func appsRows() []row {
 				scaled(func(d *appsv1.Deployment) (*int32, int32, *metav1.LabelSelector) {
 					return d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector
 				}, func(d *appsv1.Deployment, replicas int32) { d.Spec.Replicas = &replicas }),
-				status(updating(func(_ context.Context, d, old *appsv1.Deployment) { d.Labels = old.Labels })),
+				status(updating(func(_ context.Context, d, old *appsv1.Deployment) { d.Labels = old.Labels }), fieldpath.MakePathOrDie("metadata", "labels")),
 			},
 			strategy: strategy{
 				// Annotations are copied to replica sets, so that they count as well.

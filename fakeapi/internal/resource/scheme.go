@@ -49,6 +49,11 @@ func newMachinery() *machinery {
 			object, err := scheme.New(row.storageKind())
 			utilruntime.Must(err)
 			scheme.AddTypeDefaultingFunc(object, func(o any) { row.strategy.defaults(o.(runtime.Object)) })
+			for _, gvk := range row.kinds() {
+				if gvk != row.storageKind() {
+					utilruntime.Must(addDefaultsThroughStored(scheme, gvk, &row))
+				}
+			}
 		}
 		if row.strategy.fields != nil {
 			for _, gvk := range row.kinds() {
@@ -67,6 +72,28 @@ func newMachinery() *machinery {
 		parameters: runtime.NewParameterCodec(scheme),
 		rows:       rows,
 	}
+}
+
+// addDefaultsThroughStored defaults a version that has the same fields as the stored one.
+func addDefaultsThroughStored(scheme *runtime.Scheme, gvk schema.GroupVersionKind, row *row) error {
+	object, err := scheme.New(gvk)
+	if err != nil {
+		return err
+	}
+	scheme.AddTypeDefaultingFunc(object, func(o any) {
+		stored, err := scheme.New(row.storageKind())
+		utilruntime.Must(err)
+		kind := o.(runtime.Object).GetObjectKind().GroupVersionKind()
+		if throughJSON(o, stored, nil) != nil {
+			return // what cannot be converted is refused elsewhere
+		}
+		row.strategy.defaults(stored)
+		reflect.ValueOf(o).Elem().SetZero()
+		if throughJSON(stored, o, nil) == nil {
+			o.(runtime.Object).GetObjectKind().SetGroupVersionKind(kind)
+		}
+	})
+	return nil
 }
 
 // knownFields accepts the field selectors that a kind supports besides the name and namespace.

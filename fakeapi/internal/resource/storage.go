@@ -151,7 +151,7 @@ func (r *REST) insert(ctx context.Context, key store.Key, object runtime.Object,
 		if _, err := r.catalogue.store.Get(key); err == nil {
 			return nil, storage.NewKeyExistsError(key.String(), 0)
 		}
-		return object, nil
+		return r.unwritten(object, nil)
 	}
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -168,6 +168,15 @@ func (r *REST) insert(ctx context.Context, key store.Key, object runtime.Object,
 		return nil, err
 	}
 	r.wrote(ctx)
+	return r.read(stored)
+}
+
+// unwritten is what a dry run answers: the object as if it had been stored.
+func (r *REST) unwritten(object, old runtime.Object) (runtime.Object, error) {
+	stored, err := r.toStore(object, old)
+	if err != nil {
+		return nil, err
+	}
 	return r.read(stored)
 }
 

@@ -194,7 +194,11 @@ func (r *REST) updateForDeletion(ctx context.Context, key store.Key, attempt fun
 		if err != nil {
 			return nil, err
 		}
-		return attempt(current)
+		object, err := attempt(current)
+		if err != nil {
+			return nil, err
+		}
+		return r.unwritten(object, current)
 	}
 	stored, err := r.catalogue.store.Update(ctx, key, func(current runtime.Object) (runtime.Object, error) {
 		object, err := attempt(current)

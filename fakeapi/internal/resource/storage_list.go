@@ -38,12 +38,6 @@ func (r *REST) List(ctx context.Context, options *metainternalversion.ListOption
 		if !matches {
 			continue
 		}
-		if options.Limit > 0 && int64(len(items)) == options.Limit {
-			if err := page.truncate(i, predicate.Empty()); err != nil {
-				return nil, err
-			}
-			break
-		}
 		item, err := r.read(stored)
 		if err != nil {
 			return nil, err
@@ -53,6 +47,13 @@ func (r *REST) List(ctx context.Context, options *metainternalversion.ListOption
 			item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 		}
 		items = append(items, item)
+		// Whether anything that follows matches is not looked at.
+		if int64(len(items)) == options.Limit && i+1 < len(page.objects) {
+			if err := page.truncate(i+1, predicate.Empty()); err != nil {
+				return nil, err
+			}
+			break
+		}
 	}
 	return r.list(items, page)
 }
@@ -72,7 +73,7 @@ func (r *REST) page(namespace string, options *metainternalversion.ListOptions) 
 	}
 	revision, err := parseRevision(options.ResourceVersion)
 	if err != nil {
-		return nil, err
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
 	if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact || (options.ResourceVersionMatch == "" && options.Limit > 0 && revision > 0) {
 		objects, err := r.catalogue.store.ListAt(r.stored, namespace, revision)
@@ -223,8 +224,7 @@ func parseRevision(resourceVersion string) (uint64, error) {
 	}
 	revision, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v",
-			field.Invalid(field.NewPath("resourceVersion"), resourceVersion, err.Error())))
+		return 0, field.Invalid(field.NewPath("resourceVersion"), resourceVersion, err.Error())
 	}
 	return revision, nil
 }

@@ -81,7 +81,11 @@ func (u *update) commit(ctx context.Context) (runtime.Object, error) {
 		if err != nil && !storage.IsNotFound(err) {
 			return nil, err
 		}
-		return u.attempt(ctx, current)
+		object, err := u.attempt(ctx, current)
+		if err != nil {
+			return nil, err
+		}
+		return u.unwritten(object, current)
 	}
 	stored, err := u.catalogue.store.Update(ctx, u.key, func(current runtime.Object) (runtime.Object, error) {
 		object, err := u.attempt(ctx, current)

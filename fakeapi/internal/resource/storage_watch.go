@@ -46,7 +46,7 @@ func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptio
 	switch {
 	case initial:
 		if err := r.checkNotTooNew(options.ResourceVersion); err != nil {
-			return nil, err
+			return failedWatch(err), nil
 		}
 		objects, revision = r.catalogue.store.List(r.stored, namespace)
 	case revision == 0:
@@ -54,7 +54,7 @@ func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptio
 	}
 	source, err := r.catalogue.store.Watch(r.stored, namespace, revision)
 	if err != nil {
-		return nil, err
+		return failedWatch(err), nil
 	}
 	w := &watcher{
 		rest: r, predicate: predicate, source: source,
@@ -64,6 +64,14 @@ func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptio
 	}
 	go w.run(ctx, objects, revision)
 	return w, nil
+}
+
+// failedWatch tells the client in an event that a watch cannot begin where it was asked to.
+func failedWatch(err error) watch.Interface {
+	events := make(chan watch.Event, 1)
+	events <- watch.Event{Type: watch.Error, Object: statusOf(err)}
+	close(events)
+	return watch.NewProxyWatcher(events)
 }
 
 // watcher sends the changes of a view's objects to a client.

@@ -80,17 +80,6 @@ func validateConfigMapUpdate(config, old *corev1.ConfigMap) errorList {
 	return errs
 }
 
-// mergeStringData takes what a client wrote as text into the data.
-func mergeStringData(secret *corev1.Secret) {
-	for key, value := range secret.StringData {
-		if secret.Data == nil {
-			secret.Data = map[string][]byte{}
-		}
-		secret.Data[key] = []byte(value)
-	}
-	secret.StringData = nil
-}
-
 func validateSecret(secret *corev1.Secret) errorList {
 	var errs errorList
 	data, size := field.NewPath("data"), 0

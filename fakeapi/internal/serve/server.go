@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,21 +26,12 @@ type Server struct {
 	stop        sync.Once
 }
 
-// Listen opens the address, host:port; port 0 takes a free one.
-func Listen(ctx context.Context, address string) (net.Listener, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listening on %q: %w", address, err)
-	}
-	return listener, nil
-}
-
-// Run serves what handler makes on the listener until Stop. The context that the handler is made with is done when the
-// server stops; it is for long-running requests.
-func Run(listener net.Listener, identity *Identity, logger logr.Logger, handler func(stopping context.Context) http.Handler) *Server {
+// Run serves what handler makes on the listener until Stop, which leaves the listener open. The context that the handler
+// is made with is done when the server stops; it is for long-running requests.
+func Run(listener *Listener, identity *Identity, logger logr.Logger, handler func(stopping context.Context) http.Handler) *Server {
 	stopping, stop := context.WithCancel(context.Background())
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{listener: listener, stopping: stop, cancel: cancel, served: make(chan struct{})}
+	s := &Server{listener: listener.lend(), stopping: stop, cancel: cancel, served: make(chan struct{})}
 	s.http = &http.Server{
 		Handler:           s.requests.guard(handler(stopping)),
 		TLSConfig:         identity.tlsConfig(),
@@ -52,27 +42,27 @@ func Run(listener net.Listener, identity *Identity, logger logr.Logger, handler 
 	}
 	go func() {
 		defer close(s.served)
-		if err := s.http.ServeTLS(listener, "", ""); stopping.Err() == nil {
-			logger.Error(err, "serving", "address", listener.Addr().String())
+		if err := s.http.ServeTLS(s.listener, "", ""); stopping.Err() == nil {
+			logger.Error(err, "serving", "address", listener.Address())
 		}
 	}()
 	return s
 }
 
-// Stop ends watches and other long-running requests, lets the rest finish for a moment, and closes the listener and all
-// connections. It returns when nothing of the server runs any more. It may be called more than once.
+// Stop ends watches and other long-running requests, lets the rest finish for a moment, and closes all connections. It
+// returns when nothing of the server runs any more. It may be called more than once.
 //
 // It is not [http.Server.Shutdown], which keeps an idle HTTP/2 connection for a second.
 func (s *Server) Stop() {
 	s.stop.Do(func() {
 		s.stopping()
-		_ = s.listener.Close() // a second close says that it is closed
+		_ = s.listener.Close() // fails when closed already
 		select {
 		case <-s.connections.quiet():
 		case <-time.After(shutdownGrace):
 		}
 		s.cancel()
-		_ = s.http.Close() // as is every connection that it cannot close
+		_ = s.http.Close() // fails where a connection is closed already
 		s.requests.close()
 	})
 	<-s.served

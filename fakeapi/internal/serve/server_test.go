@@ -26,8 +26,13 @@ func runServer(t *testing.T, handler func(stopping context.Context) http.Handler
 		t.Fatal(err)
 	}
 	server := Run(listener, identity, logr.Discard(), handler)
-	t.Cleanup(server.Stop)
-	return server, identity, "https://" + listener.Addr().String()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server, identity, "https://" + listener.Address()
 }
 
 func httpClient(t *testing.T, identity *Identity, http2 bool) *http.Client {
@@ -67,11 +72,50 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", body, err, name)
 			}
 			server.Stop()
-			if response, err := httpClient(t, identity, http2).Get(url); err == nil {
-				_ = response.Body.Close()
-				t.Error("a stopped server answers")
-			}
 		})
+	}
+}
+
+// A client that comes while one server has gone and the next has not come is answered by the next.
+func TestListenerOutlivesServers(t *testing.T) {
+	identity, err := NewIdentity("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(name string) func(context.Context) http.Handler {
+		return func(context.Context) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
+		}
+	}
+	Run(listener, identity, logr.Discard(), named("first")).Stop()
+
+	answered := make(chan string)
+	client := httpClient(t, identity, true)
+	go func() {
+		response, err := client.Get("https://" + listener.Address())
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer response.Body.Close() //nolint:errcheck // read below
+		body, _ := io.ReadAll(response.Body)
+		answered <- string(body)
+	}()
+	second := Run(listener, identity, logr.Discard(), named("second"))
+	if got := <-answered; got != "second" {
+		t.Errorf("got %q, want an answer of the second server", got)
+	}
+	second.Stop()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if response, err := client.Get("https://" + listener.Address()); err == nil {
+		_ = response.Body.Close()
+		t.Error("a closed listener answers")
 	}
 }
 

@@ -66,11 +66,12 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[fixtures.Object]():
 		return &jsonschema.Schema{Type: "object"}
-	case reflect.TypeFor[map[string]*string]():
-		return &jsonschema.Schema{
-			Type:                 "object",
-			AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "null"}}},
-		}
+	case reflect.TypeFor[fixtures.AuditValues]():
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "string"},
+			{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+			{Type: "null"},
+		}}
 	case reflect.TypeFor[fixtures.Calls]():
 		call := []*jsonschema.Schema{{Type: "string"}, {Ref: "#/$defs/Call"}}
 		group := &jsonschema.Schema{

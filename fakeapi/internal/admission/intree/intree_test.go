@@ -75,17 +75,17 @@ func TestPlugins(t *testing.T) {
 			want: func(p *corev1.Pod) {
 				p.Spec.Priority, p.Spec.PreemptionPolicy = ptr(int32(0)), ptr(corev1.PreemptLowerPriority)
 			},
-			changes: []string{"set spec.priority 0", "set spec.preemptionPolicy PreemptLowerPriority"}},
+			changes: []string{"add /spec/priority 0", `add /spec/preemptionPolicy "PreemptLowerPriority"`}},
 		{name: "priority of a class", plugin: "Priority", objects: objects, pod: corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "high"}},
 			want: func(p *corev1.Pod) {
 				p.Spec.Priority, p.Spec.PreemptionPolicy = ptr(int32(100)), ptr(corev1.PreemptNever)
 			},
-			changes: []string{"set spec.priority 100", "set spec.preemptionPolicy Never"}},
+			changes: []string{"add /spec/priority 100", `add /spec/preemptionPolicy "Never"`}},
 		{name: "the lowest global default", plugin: "Priority", objects: withDefault,
 			want: func(p *corev1.Pod) {
 				p.Spec.PriorityClassName, p.Spec.Priority, p.Spec.PreemptionPolicy = "lower", ptr(int32(-1)), ptr(corev1.PreemptNever)
 			},
-			changes: []string{"set spec.priorityClassName lower", "set spec.priority -1", "set spec.preemptionPolicy Never"}},
+			changes: []string{`add /spec/priorityClassName "lower"`, "add /spec/priority -1", `add /spec/preemptionPolicy "Never"`}},
 		{name: "priority is complete", plugin: "Priority", objects: objects,
 			pod: corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "high", Priority: ptr(int32(100)), PreemptionPolicy: ptr(corev1.PreemptNever)}}},
 		{name: "unknown class", plugin: "Priority", objects: objects, pod: corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "missing"}},
@@ -106,10 +106,10 @@ func TestPlugins(t *testing.T) {
 				p.Spec.ServiceAccountName, p.Spec.DeprecatedServiceAccount = "default", "default"
 				p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
 			},
-			changes: []string{"set spec.serviceAccountName default", "set spec.imagePullSecrets"}},
+			changes: []string{`add /spec/serviceAccountName "default"`, `add /spec/imagePullSecrets [{"name":"pull"}]`}},
 		{name: "default account that nobody made", plugin: "ServiceAccount", objects: stored{},
 			want:    func(p *corev1.Pod) { p.Spec.ServiceAccountName, p.Spec.DeprecatedServiceAccount = "default", "default" },
-			changes: []string{"set spec.serviceAccountName default"}},
+			changes: []string{`add /spec/serviceAccountName "default"`}},
 		{name: "another account", plugin: "ServiceAccount", objects: objects, pod: corev1.Pod{Spec: corev1.PodSpec{ServiceAccountName: "builder"}}},
 		{name: "unknown account", plugin: "ServiceAccount", objects: objects, pod: corev1.Pod{Spec: corev1.PodSpec{ServiceAccountName: "missing"}},
 			err: `error looking up service account ns/missing: serviceaccount "missing" not found`},
@@ -127,7 +127,7 @@ func TestPlugins(t *testing.T) {
 				}
 				p.Annotations = map[string]string{"kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container a; memory limit for container a"}
 			},
-			changes: []string{"set cpu request for container a", "set memory limit for container a"}},
+			changes: []string{`add /spec/containers/0/resources/requests/cpu "1"`, `add /spec/containers/0/resources/limits/memory "1Gi"`}},
 		{name: "no limit ranges", plugin: "LimitRanger", objects: stored{}, pod: corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}},
 		{name: "an update gets no resources", plugin: "LimitRanger", objects: objects, old: &corev1.Pod{},
 			pod: corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}},

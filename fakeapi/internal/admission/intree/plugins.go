@@ -2,6 +2,7 @@ package intree
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 )
 
@@ -26,59 +28,68 @@ func limitRanges(ctx context.Context, objects Objects, a admission.Attributes, p
 	var changes []string
 	for _, limitRange := range ranges {
 		var notes []string
+		complete := func(container *corev1.Container, what, path string, item corev1.LimitRangeItem) {
+			for _, part := range []struct {
+				name, path string
+				list       *corev1.ResourceList
+				defaults   corev1.ResourceList
+			}{
+				{"request", path + "/resources/requests/", &container.Resources.Requests, item.DefaultRequest},
+				{"limit", path + "/resources/limits/", &container.Resources.Limits, item.Default},
+			} {
+				set := setMissing(part.list, part.defaults)
+				if len(set) == 0 {
+					continue
+				}
+				notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(set, ", "), part.name, what, container.Name))
+				for _, name := range set {
+					value := part.defaults[corev1.ResourceName(name)]
+					changes = append(changes, added(part.path+name, value.String()))
+				}
+			}
+		}
 		for _, item := range limitRange.Spec.Limits {
 			if item.Type != corev1.LimitTypeContainer {
 				continue
 			}
 			for i := range pod.Spec.Containers {
-				notes = append(notes, complete(&pod.Spec.Containers[i], "container", item)...)
+				complete(&pod.Spec.Containers[i], "container", fmt.Sprintf("/spec/containers/%d", i), item)
 			}
 			for i := range pod.Spec.InitContainers {
-				notes = append(notes, complete(&pod.Spec.InitContainers[i], "init container", item)...)
+				complete(&pod.Spec.InitContainers[i], "init container", fmt.Sprintf("/spec/initContainers/%d", i), item)
 			}
 		}
-		if len(notes) == 0 {
-			continue
-		}
-		if pod.Annotations == nil {
-			pod.Annotations = map[string]string{}
-		}
-		pod.Annotations["kubernetes.io/limit-ranger"] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
-		for _, note := range notes {
-			changes = append(changes, "set "+note)
+		if len(notes) > 0 {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "kubernetes.io/limit-ranger", "LimitRanger plugin set: "+strings.Join(notes, "; "))
 		}
 	}
 	return changes, nil
 }
 
-// complete sets the requests and limits that a container lacks, and says which.
-func complete(container *corev1.Container, what string, item corev1.LimitRangeItem) []string {
-	var notes []string
-	for _, part := range []struct {
-		name     string
-		list     *corev1.ResourceList
-		defaults corev1.ResourceList
-	}{
-		{"request", &container.Resources.Requests, item.DefaultRequest},
-		{"limit", &container.Resources.Limits, item.Default},
-	} {
-		var set []string
-		for _, resource := range slices.Sorted(maps.Keys(part.defaults)) {
-			quantity := part.defaults[resource]
-			if _, ok := (*part.list)[resource]; ok {
-				continue
-			}
-			if *part.list == nil {
-				*part.list = corev1.ResourceList{}
-			}
-			(*part.list)[resource] = quantity.DeepCopy()
-			set = append(set, string(resource))
+// setMissing sets in the list what it lacks of the defaults, and returns the names of that, sorted.
+func setMissing(list *corev1.ResourceList, defaults corev1.ResourceList) []string {
+	var set []string
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		if _, ok := (*list)[name]; ok {
+			continue
 		}
-		if len(set) > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(set, ", "), part.name, what, container.Name))
+		if *list == nil {
+			*list = corev1.ResourceList{}
 		}
+		value := defaults[name]
+		(*list)[name] = value.DeepCopy()
+		set = append(set, string(name))
 	}
-	return notes
+	return set
+}
+
+// added describes a field that was set, as the decision record does it.
+func added(path string, value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return "add " + path
+	}
+	return "add " + path + " " + string(encoded)
 }
 
 const defaultAccount = "default"
@@ -92,7 +103,7 @@ func serviceAccount(ctx context.Context, objects Objects, a admission.Attributes
 	var changes []string
 	if pod.Spec.ServiceAccountName == "" {
 		pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount = defaultAccount, defaultAccount
-		changes = append(changes, "set spec.serviceAccountName "+defaultAccount)
+		changes = append(changes, added("/spec/serviceAccountName", defaultAccount))
 	}
 	name := pod.Spec.ServiceAccountName
 	account, err := get[*corev1.ServiceAccount](ctx, objects, corev1.SchemeGroupVersion.WithKind("ServiceAccount"), a.GetNamespace(), name)
@@ -107,7 +118,7 @@ func serviceAccount(ctx context.Context, objects Objects, a admission.Attributes
 	}
 	if len(pod.Spec.ImagePullSecrets) == 0 && len(account.ImagePullSecrets) > 0 {
 		pod.Spec.ImagePullSecrets = slices.Clone(account.ImagePullSecrets)
-		changes = append(changes, "set spec.imagePullSecrets")
+		changes = append(changes, added("/spec/imagePullSecrets", pod.Spec.ImagePullSecrets))
 	}
 	return changes, nil
 }
@@ -137,17 +148,17 @@ func priority(ctx context.Context, objects Objects, a admission.Attributes, pod,
 	var changes []string
 	if spec.PriorityClassName != class.Name {
 		spec.PriorityClassName = class.Name
-		changes = append(changes, "set spec.priorityClassName "+class.Name)
+		changes = append(changes, added("/spec/priorityClassName", class.Name))
 	}
 	if spec.Priority == nil {
 		value := class.Value
 		spec.Priority = &value
-		changes = append(changes, fmt.Sprintf("set spec.priority %d", value))
+		changes = append(changes, added("/spec/priority", value))
 	}
 	if spec.PreemptionPolicy == nil && class.PreemptionPolicy != nil {
 		policy := *class.PreemptionPolicy
 		spec.PreemptionPolicy = &policy
-		changes = append(changes, fmt.Sprintf("set spec.preemptionPolicy %s", policy))
+		changes = append(changes, added("/spec/preemptionPolicy", policy))
 	}
 	return changes, nil
 }

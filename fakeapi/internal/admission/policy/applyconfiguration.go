@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -71,6 +72,7 @@ func merge(patch *unstructured.Unstructured, object runtime.Object, converter ma
 	}
 	// To set a part of what can only be set as a whole would drop the rest.
 	if atomics := findAtomics(nil, typedPatch.Schema(), typedPatch.TypeRef(), typedPatch.AsValue()); len(atomics) > 0 {
+		slices.Sort(atomics)
 		return nil, fmt.Errorf("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: %v", strings.Join(atomics, ", "))
 	}
 	typedObject, err := converter.ObjectToTyped(object, typed.AllowDuplicates)

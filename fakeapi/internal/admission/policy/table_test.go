@@ -243,7 +243,10 @@ func (c *testCase[P, B]) run(t *testing.T, stage func(context.Context, admission
 	t.Helper()
 	a := &annotated{Attributes: c.attributes(t)}
 	recorder := &warnings{}
-	err := stage(warning.WithWarningRecorder(t.Context(), recorder), a, admission.NewObjectInterfacesFromScheme(scheme.Scheme))
+	var err error
+	if stage != nil {
+		err = stage(warning.WithWarningRecorder(t.Context(), recorder), a, admission.NewObjectInterfacesFromScheme(scheme.Scheme))
+	}
 	got := outcome{Warnings: recorder.texts, Annotations: a.annotations}
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		s := status.Status()

@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -77,7 +75,7 @@ func (s *Objects) In(kind schema.GroupVersionKind) (*Version, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.VersionedObject.Set(wholeSeconds(converted, obj))
+		v.VersionedObject.Set(converted)
 	}
 	v.objectJSON, v.changes = nil, s.changes
 	if s.versions == nil {
@@ -149,39 +147,6 @@ func shallowCopy(obj runtime.Object) runtime.Object {
 	target := reflect.New(source.Type())
 	target.Elem().Set(source)
 	return target.Interface().(runtime.Object)
-}
-
-// wholeSeconds cuts the times of managedFields to what JSON can hold. The entry of the request under way has a finer
-// time; kept, it would make a patch that changes nothing look like a change.
-func wholeSeconds(obj, original runtime.Object) runtime.Object {
-	if _, ok := obj.(*unstructured.Unstructured); ok {
-		return obj
-	}
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
-		return obj
-	}
-	fields := accessor.GetManagedFields()
-	var cut []metav1.ManagedFieldsEntry
-	for i := range fields {
-		if fields[i].Time == nil || fields[i].Time.Nanosecond() == 0 {
-			continue
-		}
-		if cut == nil {
-			cut = append(cut, fields...)
-		}
-		whole := fields[i].Time.Rfc3339Copy()
-		cut[i].Time = &whole
-	}
-	if cut == nil {
-		return obj
-	}
-	if obj == original {
-		obj = shallowCopy(obj)
-		accessor, _ = meta.Accessor(obj)
-	}
-	accessor.SetManagedFields(cut)
-	return obj
 }
 
 // ObjectJSON is the object as a review request carries it; null when there is none. It must not be changed.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
@@ -177,25 +176,5 @@ func TestCustomObjects(t *testing.T) {
 	}
 	if object.GetLabels()["is"] != "changed" {
 		t.Errorf("object %v", object)
-	}
-}
-
-// A patch that changes nothing must not look like a change because of a time that JSON cannot hold.
-func TestTimesOfManagedFields(t *testing.T) {
-	conversions := 0
-	precise := metav1.NewTime(time.Date(2030, 1, 1, 0, 0, 0, 123456789, time.UTC))
-	for name, kind := range map[string]schema.GroupVersionKind{"without a kind": {}, "with its kind": v1} {
-		t.Run(name, func(t *testing.T) {
-			object := deployment("new")
-			object.SetGroupVersionKind(kind)
-			object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Time: &precise}, {Manager: "n"}}
-			version := in(t, Of(attributes(object, nil), converting(t, &conversions)), v1)
-			if got := version.VersionedObject.Object().(*appsv1.Deployment).ManagedFields[0].Time; got.Nanosecond() != 0 || got.Unix() != precise.Unix() {
-				t.Errorf("time %v", got)
-			}
-			if object.ManagedFields[0].Time.Nanosecond() != 123456789 {
-				t.Error("the request's own object was changed")
-			}
-		})
 	}
 }

@@ -268,7 +268,12 @@ func TestSendTimeouts(t *testing.T) {
 	if _, _, err = options.send(ctx, h, reviewOf("v1"), true); !wasCanceled(err) {
 		t.Errorf("error %v, want it to be known as canceled", err)
 	}
-	server.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	h = hookAt("https://"+listener.Addr().String(), caBundle)
 	if _, _, err = options.send(t.Context(), h, reviewOf("v1"), true); !strings.Contains(errorText(err), "connection refused") {
 		t.Errorf("error %v, want connection refused", err)
 	}

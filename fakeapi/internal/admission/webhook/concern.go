@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/cel"
@@ -12,10 +13,12 @@ import (
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/versions"
 )
 
-// concern decides whether the webhook is to be called about the objects as they are now, and in which version. The
-// outcome's reason says why, and so does the error that refuses the request because this cannot be known.
-func (o *Options) concern(ctx context.Context, h *hook, objects *versions.Objects, interfaces admission.ObjectInterfaces) (match.Outcome, error) {
-	attributes := objects.Attributes()
+// inVersion gives the objects of the request in the version of a kind.
+type inVersion func(schema.GroupVersionKind) (*versions.Version, error)
+
+// concern decides whether the webhook is to be called about the objects that the attributes have, and in which version.
+// The outcome's reason says why, and so does the error that refuses the request because this cannot be known.
+func (o *Options) concern(ctx context.Context, h *hook, attributes admission.Attributes, in inVersion, interfaces admission.ObjectInterfaces) (match.Outcome, error) {
 	outcome, err := h.criteria.Match(ctx, attributes, interfaces, o.Namespaces)
 	if err != nil {
 		return outcome, asStatus(err)
@@ -23,7 +26,7 @@ func (o *Options) concern(ctx context.Context, h *hook, objects *versions.Object
 	if !outcome.Matched || h.conditions == nil {
 		return outcome, nil
 	}
-	version, err := objects.In(outcome.Kind)
+	version, err := in(outcome.Kind)
 	if err != nil {
 		return outcome, apierrors.NewInternalError(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/decision"
@@ -78,7 +79,7 @@ type mutation struct {
 // consider calls one webhook if the request concerns it. The error refuses the request.
 func (m *mutation) consider(ctx context.Context, index int, h *hook) error {
 	step := h.step(mutatingPlugin)
-	outcome, err := m.concern(ctx, h, m.objects, m.interfaces)
+	outcome, err := m.concern(ctx, h, m.objects.Attributes(), m.in, m.interfaces)
 	step.Matched, step.Reason = outcome.Rule, outcome.Reason
 	if err != nil {
 		step.Outcome = decision.Failed
@@ -101,7 +102,7 @@ func (m *mutation) consider(ctx context.Context, index int, h *hook) error {
 		}
 		step.Reinvoked = why
 	}
-	objects, err := m.objects.In(outcome.Kind)
+	objects, err := m.in(outcome.Kind)
 	if err != nil {
 		err = apierrors.NewInternalError(err)
 		ended(&step, decision.Failed, err)
@@ -130,6 +131,16 @@ func (m *mutation) consider(ctx context.Context, index int, h *hook) error {
 		return timedOut() // not the webhook's time is up but the request's
 	}
 	return nil
+}
+
+// in gives the objects as they are now. Of a conversion that fails, a kube-apiserver says twice that the error is an
+// internal one: here and where the request is refused.
+func (m *mutation) in(kind schema.GroupVersionKind) (*versions.Version, error) {
+	objects, err := m.objects.In(kind)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return objects, nil
 }
 
 // invoke calls the webhook and puts the object that it wants in the place of the old one. It tells whether the two differ.

@@ -53,6 +53,8 @@ func (h *hook) patched(objects *versions.Version, patch jsonpatch.Patch, patchTy
 	if err != nil {
 		return nil, false, apierrors.NewInternalError(err)
 	}
+	// As on a kube-apiserver, the first patch of a request that writes managedFields is a change even where it alters
+	// nothing: their new entry has a time finer than JSON can hold.
 	changed := !apiequality.Semantic.DeepEqual(before, after)
 	interfaces.GetObjectDefaulter().Default(after)
 	return after, changed, nil

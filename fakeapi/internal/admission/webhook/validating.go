@@ -79,7 +79,7 @@ func (s *Validating) consider(ctx context.Context, hooks []*hook, a admission.At
 	var invocations []*invocation
 	for _, h := range hooks {
 		step := h.step(validatingPlugin)
-		outcome, err := s.options.concern(ctx, h, objects, o)
+		outcome, err := s.options.concern(ctx, h, a, objects.In, o)
 		step.Outcome, step.Matched, step.Reason = decision.Skipped, outcome.Rule, outcome.Reason
 		if err == nil && outcome.Matched {
 			i := &invocation{hook: h, outcome: outcome, step: len(steps)}

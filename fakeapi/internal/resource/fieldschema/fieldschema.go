@@ -38,7 +38,8 @@ var parser = sync.OnceValues(func() (*typed.Parser, error) {
 	return parser, nil
 })
 
-// Converter converts objects of the built-in kinds to typed values and back. The scheme holds their Go types.
+// Converter converts objects of the built-in kinds to typed values and back. The scheme holds their Go types. Kinds that
+// nobody applies, such as Scale and the access reviews, have no schema; their lists are atomic.
 type Converter struct {
 	Scheme *runtime.Scheme
 }
@@ -50,6 +51,13 @@ func (c Converter) ObjectToTyped(object runtime.Object, options ...typed.Validat
 	p, err := parser()
 	if err != nil {
 		return nil, err
+	}
+	name, err := c.Scheme.ToOpenAPIDefinitionName(object.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	if !p.Type(name).IsValid() {
+		return managedfields.NewDeducedTypeConverter().ObjectToTyped(object, options...)
 	}
 	return managedfields.NewSchemeTypeConverter(c.Scheme, p).ObjectToTyped(object, options...)
 }

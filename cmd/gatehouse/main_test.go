@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestRun(t *testing.T) {
+	tests := map[string]struct {
+		args   []string
+		status int
+		stdout string
+		stderr string
+	}{
+		"nothing":         {nil, 0, "Available Commands:", ""},
+		"help":            {[]string{"serve", "--help"}, 0, "--kubeconfig-out FILE", ""},
+		"unknown command": {[]string{"serf"}, exitUsage, "", `gatehouse: unknown command "serf" for "gatehouse"`},
+		"unknown flag":    {[]string{"--nope"}, exitUsage, "", "gatehouse: unknown flag: --nope"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if status := run(t.Context(), test.args, &stdout, &stderr); status != test.status {
+				t.Errorf("status %d, want %d", status, test.status)
+			}
+			if !strings.Contains(stdout.String(), test.stdout) || !strings.Contains(stderr.String(), test.stderr) {
+				t.Errorf("it says %q and %q; want %q and %q", stdout.String(), stderr.String(), test.stdout, test.stderr)
+			}
+		})
+	}
+}
