@@ -7,8 +7,12 @@
 //	Title: In and NotIn of a selector are mixed up
 //	Cases: matching-selectors/namespace/in-requires-label, matching-selectors/namespace/notin-matches-absent
 //
-// It exits with 1 when a mutant survived, and with 3 when one could not be judged (the patch no longer applies, a named
-// case does not exist or was not run).
+// A third header, Behaviors, names those that the mutant breaks, each of which a named case must show; without it they
+// are all that the named cases show. With -cover the command also lists the must behaviors of the ledger's finished areas
+// that no killed mutant breaks.
+//
+// It exits with 1 when a mutant survived or -cover listed something, and with 3 when a mutant could not be judged (the
+// patch no longer applies, a named case does not exist or was not run).
 package main
 
 import (
@@ -22,6 +26,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,10 +34,11 @@ import (
 func main() {
 	root := flag.String("root", ".", "the repository's root")
 	focus := flag.String("focus", "", "a regular expression: only patch files whose name matches")
+	cover := flag.Bool("cover", false, "list the must behaviors of finished areas that no killed mutant breaks")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	status, err := run(ctx, *root, *focus)
+	status, err := run(ctx, *root, *focus, *cover)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		status = 3
@@ -40,7 +46,7 @@ func main() {
 	os.Exit(status)
 }
 
-func run(ctx context.Context, root, focus string) (int, error) {
+func run(ctx context.Context, root, focus string, cover bool) (int, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return 3, err
@@ -54,6 +60,7 @@ func run(ctx context.Context, root, focus string) (int, error) {
 		return 3, err
 	}
 	killed, survived, unjudged := 0, 0, 0
+	broken := map[string]bool{}
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".patch")
 		if !selected.MatchString(name) {
@@ -61,9 +68,9 @@ func run(ctx context.Context, root, focus string) (int, error) {
 		}
 		start := time.Now()
 		m, err := read(path)
-		var alive []string
+		var v verdict
 		if err == nil {
-			alive, err = m.judge(ctx, root)
+			v, err = m.judge(ctx, root)
 		}
 		took := time.Since(start).Round(time.Second)
 		switch {
@@ -72,19 +79,32 @@ func run(ctx context.Context, root, focus string) (int, error) {
 		case err != nil:
 			unjudged++
 			fmt.Printf("ERROR     %s: %v\n", name, err)
-		case len(alive) > 0:
+		case len(v.alive) > 0:
 			survived++
-			fmt.Printf("SURVIVED  %s (%s, %s): still green: %s\n", name, m.title, took, strings.Join(alive, ", "))
+			fmt.Printf("SURVIVED  %s (%s, %s): still green: %s\n", name, m.title, took, strings.Join(v.alive, ", "))
 		default:
 			killed++
+			for _, behavior := range v.broken {
+				broken[behavior] = true
+			}
 			fmt.Printf("killed    %s (%s, %s)\n", name, m.title, took)
 		}
 	}
 	fmt.Printf("%d mutants: %d killed, %d survived, %d not judged\n", killed+survived+unjudged, killed, survived, unjudged)
+	var uncovered []string
+	if cover {
+		if uncovered, err = notBroken(root, broken); err != nil {
+			return 3, err
+		}
+		fmt.Printf("%d must behaviors of finished areas that no killed mutant breaks\n", len(uncovered))
+		for _, behavior := range uncovered {
+			fmt.Println("  " + behavior)
+		}
+	}
 	switch {
 	case unjudged > 0 || killed+survived == 0:
 		return 3, nil
-	case survived > 0:
+	case survived > 0 || len(uncovered) > 0:
 		return 1, nil
 	}
 	return 0, nil
@@ -92,10 +112,19 @@ func run(ctx context.Context, root, focus string) (int, error) {
 
 // mutant is one patch file.
 type mutant struct {
-	title string
-	cases []string
-	files []string // what the diff changes, relative to the root
-	diff  string
+	title     string
+	cases     []string
+	behaviors []string // what it is said to break; all that the cases show when empty
+	files     []string // what the diff changes, relative to the root
+	diff      string
+}
+
+// verdict is what became of a mutant.
+type verdict struct {
+	// alive are the named cases that did not fail.
+	alive []string
+	// broken are the behaviors that a killed mutant breaks.
+	broken []string
 }
 
 func read(path string) (*mutant, error) {
@@ -114,11 +143,9 @@ func read(path string) (*mutant, error) {
 		case "Title":
 			m.title = value
 		case "Cases":
-			for _, id := range strings.Split(value, ",") {
-				if id = strings.TrimSpace(id); id != "" {
-					m.cases = append(m.cases, id)
-				}
-			}
+			m.cases = append(m.cases, ids(value)...)
+		case "Behaviors":
+			m.behaviors = append(m.behaviors, ids(value)...)
 		}
 	}
 	for _, line := range strings.Split(m.diff, "\n") {
@@ -132,38 +159,56 @@ func read(path string) (*mutant, error) {
 	return m, nil
 }
 
-// judge builds the mutant and returns the named cases that did not fail.
-func (m *mutant) judge(ctx context.Context, root string) ([]string, error) {
+// ids splits a list of ids at its commas.
+func ids(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// judge builds the mutant and runs the named cases with it.
+func (m *mutant) judge(ctx context.Context, root string) (verdict, error) {
 	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
-		return nil, err
+		return verdict{}, err
 	}
 	defer os.RemoveAll(dir)
 	overlay, err := m.overlay(ctx, root, dir)
 	if err != nil {
-		return nil, err
+		return verdict{}, err
 	}
 	binary := filepath.Join(dir, "gatehouse")
-	if out, err := command(ctx, root, "go", "build", "-overlay", overlay, "-o", binary, "./cmd/gatehouse").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("the mutant does not build: %w\n%s", err, out)
+	build := command(ctx, root, "go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "./cmd/gatehouse")
+	// The compiler and the linker end soon: they need not collect garbage unless memory becomes short.
+	build.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=2GiB")
+	if out, err := build.CombinedOutput(); err != nil {
+		return verdict{}, fmt.Errorf("the mutant does not build: %w\n%s", err, out)
 	}
-	outcomes, err := m.outcomes(ctx, dir, binary)
+	results, err := m.run(ctx, dir, binary)
 	if err != nil {
-		return nil, err
+		return verdict{}, err
 	}
-	var alive []string
+	var v verdict
 	for _, id := range m.cases {
-		switch outcome := outcomes[id]; outcome {
+		switch outcome := results[id].Outcome; outcome {
 		case "fail":
+			v.broken = append(v.broken, results[id].Behaviors...)
 		case "pass":
-			alive = append(alive, id)
+			v.alive = append(v.alive, id)
 		case "":
-			return nil, fmt.Errorf("there is no case %s", id)
+			return verdict{}, fmt.Errorf("there is no case %s", id)
 		default:
-			return nil, fmt.Errorf("case %s is %s, which says nothing about the mutant", id, outcome)
+			return verdict{}, fmt.Errorf("case %s is %s, which says nothing about the mutant", id, outcome)
 		}
 	}
-	return alive, nil
+	if len(m.behaviors) == 0 || len(v.alive) > 0 {
+		return v, nil
+	}
+	for _, behavior := range m.behaviors {
+		if !slices.Contains(v.broken, behavior) {
+			return verdict{}, fmt.Errorf("none of the named cases shows the behavior %s", behavior)
+		}
+	}
+	v.broken = m.behaviors
+	return v, nil
 }
 
 // overlay applies the diff to copies of the files and returns the path of the go command's overlay file.
@@ -196,29 +241,35 @@ func (m *mutant) overlay(ctx context.Context, root, dir string) (string, error) 
 	return path, os.WriteFile(path, data, 0o644)
 }
 
-// outcomes runs the named cases with the mutant and returns the outcome of each case that the report holds.
-func (m *mutant) outcomes(ctx context.Context, dir, binary string) (map[string]string, error) {
+// result is what the report says of a case.
+type result struct {
+	ID, Outcome string
+	Behaviors   []string
+}
+
+// run runs the named cases with the mutant and returns the result of each case that the report holds.
+func (m *mutant) run(ctx context.Context, dir, binary string) (map[string]result, error) {
 	quoted := make([]string, len(m.cases))
 	for i, id := range m.cases {
 		quoted[i] = regexp.QuoteMeta(id)
 	}
-	focus := "^(" + strings.Join(quoted, "|") + ")$"
+	focus := "^(" + strings.Join(quoted, "|") + ") " // an id is followed by its title
 	out, runErr := command(ctx, dir, binary, "conformance", "--focus", focus, "--procs", "1", "--out", dir).CombinedOutput()
 	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
 	if err != nil {
 		return nil, fmt.Errorf("the mutant left no report: %w, %w\n%s", err, runErr, out)
 	}
 	var report struct {
-		Results []struct{ ID, Outcome string }
+		Results []result
 	}
 	if err := json.Unmarshal(data, &report); err != nil {
 		return nil, fmt.Errorf("report.json: %w", err)
 	}
-	outcomes := map[string]string{}
-	for _, result := range report.Results {
-		outcomes[result.ID] = result.Outcome
+	results := map[string]result{}
+	for _, r := range report.Results {
+		results[r.ID] = r
 	}
-	return outcomes, nil
+	return results, nil
 }
 
 // command is exec.CommandContext in a directory; outside of any repository, git apply works on plain files.
