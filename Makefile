@@ -44,7 +44,7 @@ lint: ## Check gofmt, go vet and staticcheck.
 
 .PHONY: bench
 bench: ## Run the benchmarks.
-	$(GO) test -run '^$$' -bench . -benchmem ./fakeapi/... ./fixtures/... ./reports/...
+	$(GO) test -run '^$$' -bench '$(or $(FOCUS),.)' -benchmem ./hack/bench ./fixtures/... ./reports/...
 
 .PHONY: generate
 generate: ## Write the generated files again (JSON Schemas).
