@@ -53,7 +53,7 @@ func do(t testing.TB, server *fakeapi.Server, method, path, body string, headers
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // all has been read
+	defer answer.Body.Close() // all has been read
 	content, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +96,8 @@ func TestRefusals(t *testing.T) {
 		{method: "DELETE", path: "/api/v1/configmaps", code: 405, message: notAllowed},
 		{method: "PUT", path: "/api/v1/namespaces/default/configmaps", code: 405, message: notAllowed},
 		{method: "POST", path: "/api/v1/namespaces/default/configmaps/foo", code: 405, message: notAllowed},
+		{method: "GET", path: "/api/v1/proxy/namespaces/default", code: 404, message: notFound},
+		{method: "PUT", path: "/api/v1/watch/namespaces/default", code: 405, message: notAllowed},
 		{method: "OPTIONS", path: "/api/v1/namespaces", code: 405, message: notAllowed},
 		{method: "POST", path: "/api", code: 405, message: notAllowed},
 		{method: "POST", path: "/apis/apps/v1", code: 405, message: notAllowed},

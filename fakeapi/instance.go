@@ -70,6 +70,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		Params:           sources,
 		ServiceEndpoints: s.options.ServiceAddresses,
 		Authorizer:       authorizer,
+		TypeConverter:    sources.TypeConverter,
 		ReviewUIDs:       s.options.UIDs,
 	}
 	if s.options.Clock != nil {

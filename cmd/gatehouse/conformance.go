@@ -140,7 +140,7 @@ func defaultProcs(name string) int {
 	if name == target.FakeAPI {
 		return runtime.GOMAXPROCS(0)
 	}
-	return max(4, runtime.GOMAXPROCS(0))
+	return max(8, runtime.GOMAXPROCS(0))
 }
 
 // loadFixtures returns the built-in cases and those of the directories.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +32,7 @@ func newProgress(out io.Writer, total int) *progress {
 	p := &progress{out: out, total: total}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		options := reports.TerminalOptions(f, os.Getenv)
-		p.terminal, p.color, p.width = true, options.Color, max(options.Width, 20)
+		p.terminal, p.color, p.width = true, options.Color, cmp.Or(options.Width, 80)
 	}
 	return p
 }

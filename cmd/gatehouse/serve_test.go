@@ -72,7 +72,7 @@ func TestServe(t *testing.T) {
 	policy := writeFile(t, dir, "policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
 	objects := writeFile(t, dir, "objects.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: loaded}\n")
 	// A file that is there already must end up readable by its owner alone.
-	if err := os.WriteFile(kubeconfig, []byte("old"), 0o644); err != nil { //nolint:gosec // on purpose
+	if err := os.WriteFile(kubeconfig, []byte("old"), 0o644); err != nil { // on purpose
 		t.Fatal(err)
 	}
 

@@ -67,7 +67,8 @@ type Step struct {
 	Reinvoked string `json:"reinvoked,omitempty"`
 	// Call is the call of a webhook, when one was made.
 	Call *Call `json:"call,omitempty"`
-	// Changes are what the step changed in the object, as JSON patch operations in one line each.
+	// Changes are what the step changed in the object, as JSON patch operations in one line each, such as
+	// add /metadata/labels/a "1".
 	Changes []string `json:"changes,omitempty"`
 	// Warnings are the warnings that the step sent to the client.
 	Warnings []string `json:"warnings,omitempty"`

@@ -109,7 +109,8 @@ func (p *Pool) clientConfig(segment, name string, webhook fixtures.Webhook) (Cli
 	case fixtures.TLSWrongName, fixtures.TLSExpired:
 		through = door(webhook.TLS)
 	default:
-		return ClientConfig{}, fmt.Errorf("tls is %q; want %s, %s or %s", webhook.TLS, fixtures.TLSUnknownCA, fixtures.TLSWrongName, fixtures.TLSExpired)
+		return ClientConfig{}, fmt.Errorf("tls is %q; want %s, %s or %s",
+			webhook.TLS, fixtures.TLSUnknownCA, fixtures.TLSWrongName, fixtures.TLSExpired)
 	}
 	if webhook.Refuse {
 		through = refusing

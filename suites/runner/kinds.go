@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -84,24 +85,25 @@ func (k *kinds) named(ctx context.Context, name string, gv schema.GroupVersion) 
 }
 
 func (k *kinds) find(ctx context.Context, gv schema.GroupVersion, is func(metav1.APIResource) bool) (resource, bool, error) {
-	for _, list := range []func(context.Context, schema.GroupVersion) ([]metav1.APIResource, error){k.known, k.ask} {
-		resources, err := list(ctx, gv)
-		if err != nil {
+	resources := k.known(gv)
+	i := slices.IndexFunc(resources, is)
+	if i < 0 { // it may be served by now
+		var err error
+		if resources, err = k.ask(ctx, gv); err != nil {
 			return resource{}, false, err
 		}
-		for _, r := range resources {
-			if is(r) {
-				return resource{GroupVersionResource: gv.WithResource(r.Name), namespaced: r.Namespaced}, true, nil
-			}
-		}
+		i = slices.IndexFunc(resources, is)
 	}
-	return resource{}, false, nil
+	if i < 0 {
+		return resource{}, false, nil
+	}
+	return resource{GroupVersionResource: gv.WithResource(resources[i].Name), namespaced: resources[i].Namespaced}, true, nil
 }
 
-func (k *kinds) known(_ context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error) {
+func (k *kinds) known(gv schema.GroupVersion) []metav1.APIResource {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.served[gv], nil
+	return k.served[gv]
 }
 
 // ask reads the discovery document of a group version. One that is not served has no resources.

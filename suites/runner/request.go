@@ -23,6 +23,9 @@ import (
 // defaultFieldManager is sent with a server-side apply that names none.
 const defaultFieldManager = "gatehouse"
 
+// defaultWatchSeconds ends a watch that sees no event and has no timeoutSeconds of its own.
+const defaultWatchSeconds = "10"
+
 // action is a step made ready to send.
 type action struct {
 	request *request
@@ -94,7 +97,13 @@ func prepare(ctx context.Context, kinds *kinds, step fixtures.Step, namespace st
 		}
 		query.Set("watch", "true")
 		a.request.watch = true
-		return a, p.send(a, http.MethodGet, query)
+		if err := p.send(a, http.MethodGet, query); err != nil {
+			return nil, err
+		}
+		if !query.Has("timeoutSeconds") {
+			query.Set("timeoutSeconds", defaultWatchSeconds)
+		}
+		return a, nil
 	case step.Connect != nil:
 		a, err := p.about(ctx, step.Connect)
 		if err != nil {

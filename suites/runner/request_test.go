@@ -105,6 +105,9 @@ func TestPrepare(t *testing.T) {
 			fixtures.Step{Watch: &fixtures.Collection{APIVersion: "apps/v1", Kind: "Deployment"}, Options: fixtures.Object{"timeoutSeconds": int64(1)}},
 			"GET /apis/apps/v1/namespaces/own/deployments?timeoutSeconds=1&watch=true", "", "", false, "",
 		},
+		"watch without a time": {
+			fixtures.Step{Watch: &fixtures.Collection{APIVersion: "v1", Kind: "Namespace"}}, "GET /api/v1/namespaces?timeoutSeconds=10&watch=true", "", "", false, "",
+		},
 		"connect": {
 			fixtures.Step{Connect: pod, Subresource: "exec", Options: fixtures.Object{"command": []any{"ls", "-l"}, "stdin": true}},
 			"POST /api/v1/namespaces/own/pods/a/exec?command=ls&command=-l&stdin=true", "", "", false, "/api/v1/namespaces/own/pods/a",

@@ -50,8 +50,8 @@ func findAssets(dir string) (assets, error) {
 			*binary.path = path
 		case binary.optional && errors.Is(err, os.ErrNotExist):
 		default:
-			return assets{}, fmt.Errorf("%s %s holds no executable %s: run `make envtest-assets`, or set KUBEBUILDER_ASSETS to a directory that `setup-envtest use -p path` prints",
-				from, dir, binary.name)
+			return assets{}, fmt.Errorf("%s %s holds no executable %s: run `make envtest-assets`, or set KUBEBUILDER_ASSETS "+
+				"to a directory that `setup-envtest use -p path` prints", from, dir, binary.name)
 		}
 	}
 	return found, nil

@@ -57,7 +57,8 @@ func openKubeconfig(ctx context.Context, options Options) (_ Target, err error) 
 		return nil, fmt.Errorf("version of %s: %w", config.Host, err)
 	}
 	if parsed.LessThan(oldestServer) {
-		return nil, fmt.Errorf("%s is of version %s; the suite needs %d.%d or later", config.Host, served.GitVersion, oldestServer.Major(), oldestServer.Minor())
+		return nil, fmt.Errorf("%s is of version %s; the suite needs %d.%d or later",
+			config.Host, served.GitVersion, oldestServer.Major(), oldestServer.Minor())
 	}
 	can, err := abilities(ctx, client, options)
 	if err != nil {

@@ -19,11 +19,7 @@ func newLanes(t *testing.T, p probe) *lanes {
 			t.Error(err)
 		}
 	})
-	l, err := s.lanesOf(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return s.lanesOf(p)
 }
 
 // lateServer is a cache that follows a log of writes, one at a time, some time after they were made.
@@ -191,8 +187,10 @@ func TestLanesErrors(t *testing.T) {
 	if err := l.wait(ctx); !errors.Is(err, gone) {
 		t.Errorf("a caller who gives up: %v", err)
 	}
-	l.settler.cancel()
-	if err := l.wait(t.Context()); !errors.Is(err, context.Canceled) {
-		t.Errorf("a settler that ends: %v", err)
+	if err := l.settler.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.wait(t.Context()); !errors.Is(err, errStopped) && !errors.Is(err, context.Canceled) {
+		t.Errorf("a settler that has ended: %v", err)
 	}
 }

@@ -22,7 +22,9 @@ func (s *settler) roleProbe() probe {
 
 // accessProbe settles roles and bindings: the role allows something named after the round, the binding gives it to a
 // user of that name.
-func (s *settler) accessProbe(name string, roles schema.GroupVersionResource, role string, bindings schema.GroupVersionResource, binding, namespace string) probe {
+func (s *settler) accessProbe(
+	name string, roles schema.GroupVersionResource, role string, bindings schema.GroupVersionResource, binding, namespace string,
+) probe {
 	const group = "settle.gatehouse.dev"
 	return probe{
 		name: name,

@@ -67,6 +67,7 @@ func (s *settler) mapping(ctx context.Context, gvk schema.GroupVersionKind) (*me
 // param; the param is selected by a label, since one that is named would be looked up where the cache lacks it.
 func (s *settler) paramProbe(kind policyKind, mapping *meta.RESTMapping) probe {
 	const settled = "param-settled"
+	gvk := mapping.GroupVersionKind
 	namespace := ""
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
 		namespace = s.name
@@ -90,7 +91,7 @@ func (s *settler) paramProbe(kind policyKind, mapping *meta.RESTMapping) probe {
 				roundLabel, roundLabel, settled)
 			return s.writePolicy(ctx, kind, lane,
 				map[string]any{
-					"paramKind":       map[string]any{"apiVersion": mapping.GroupVersionKind.GroupVersion().String(), "kind": mapping.GroupVersionKind.Kind},
+					"paramKind":       map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind},
 					"matchConditions": []any{map[string]any{"name": "settled", "expression": condition}},
 				},
 				map[string]any{"paramRef": paramRef})
@@ -127,7 +128,9 @@ func (s *settler) paramProbe(kind policyKind, mapping *meta.RESTMapping) probe {
 
 // writeParam gives the lane's param the token, making it when it is not there. What needs more than metadata gets the
 // content of an object of the kind that is there; it is returned for the next time.
-func (s *settler) writeParam(ctx context.Context, mapping *meta.RESTMapping, namespace, lane, token string, content map[string]any) (map[string]any, error) {
+func (s *settler) writeParam(
+	ctx context.Context, mapping *meta.RESTMapping, namespace, lane, token string, content map[string]any,
+) (map[string]any, error) {
 	for {
 		gvk := mapping.GroupVersionKind
 		object := s.object(gvk.GroupVersion().String(), gvk.Kind, namespace, s.sentinel(lane), content)

@@ -49,7 +49,7 @@ type Options struct {
 	// Authorizer answers the authorizer of CEL expressions. Where it is nil they fail that use it.
 	Authorizer authorizer.UnconditionalAuthorizer
 	// TypeConverter gives the schema by which a mutating policy's applyConfiguration is merged into an object of the
-	// kind, or nil where there is none; when nil, the built-in kinds have schemas.
+	// kind, or nil where there is none: then no policy can mutate objects of the kind. It is required.
 	TypeConverter func(schema.GroupVersionKind) managedfields.TypeConverter
 	// Clock measures how long webhooks take; the real clock when nil.
 	Clock clock.PassiveClock

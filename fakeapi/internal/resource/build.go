@@ -30,8 +30,8 @@ import (
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
 )
 
-// Kubernetes is the minor version of the API server that the catalogue follows.
-const Kubernetes = 37
+// minorVersion is the minor version of the API server that the catalogue follows.
+const minorVersion = 37
 
 // maxRequestBody is the largest request in bytes, as the real API server has it.
 const maxRequestBody = 3 * 1024 * 1024
@@ -185,7 +185,7 @@ func mustNew(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Objec
 
 func deprecationWarnings(object runtime.Object, kind schema.GroupVersionKind) []string {
 	object.GetObjectKind().SetGroupVersionKind(kind)
-	if !deprecation.IsDeprecated(object, 1, Kubernetes) {
+	if !deprecation.IsDeprecated(object, 1, minorVersion) {
 		return nil
 	}
 	return []string{deprecation.WarningMessage(object)}

@@ -55,7 +55,7 @@ func (c *connectREST) NewConnectOptions() (runtime.Object, bool, string) {
 // ConnectMethods implements rest.Connecter.
 func (c *connectREST) ConnectMethods() []string { return c.methods }
 
-// stream makes a subresource such as pods/exec, proxy one such as services/proxy.
+// stream makes a subresource such as pods/exec.
 func stream(name, kind string, options func() runtime.Object) subresource {
 	return subresource{
 		name: name, kindName: kind, verbs: []string{"create", "get"},
@@ -65,6 +65,7 @@ func stream(name, kind string, options func() runtime.Object) subresource {
 	}
 }
 
+// proxied makes a subresource such as services/proxy.
 func proxied(kind string, options func() runtime.Object, refuse func(ctx context.Context, parent *REST, name string) error) subresource {
 	return subresource{
 		name: "proxy", kindName: kind, verbs: []string{"create", "delete", "get", "patch", "update"},

@@ -62,6 +62,7 @@ func defaultSecret(secret *corev1.Secret) {
 	secret.StringData = nil
 }
 
+//lint:ignore SA1019 the deprecated kind is still served
 func defaultEndpoints(endpoints *corev1.Endpoints) {
 	for i := range endpoints.Subsets {
 		for j := range endpoints.Subsets[i].Ports {

@@ -1,15 +1,14 @@
 package resource_test
 
 import (
-	"k8s.io/apimachinery/pkg/util/json"
 	"fmt"
 	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource"
 )
@@ -20,7 +19,10 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var recorded []struct{ Request, Answer map[string]any }
+	var recorded []struct {
+		Request object `json:"request"`
+		Answer  object `json:"answer"`
+	}
 	if err := json.Unmarshal(data, &recorded); err != nil {
 		t.Fatal(err)
 	}
@@ -84,10 +86,7 @@ func comparableValue(key string, value any) any {
 		}
 		return result
 	case string:
-		if strings.HasPrefix(v, "uid-") {
-			return uids.ReplaceAllString(v, "UID")
-		}
-		return times.ReplaceAllString(v, "TIME")
+		return times.ReplaceAllString(uids.ReplaceAllString(v, "UID"), "TIME")
 	}
 	return value
 }

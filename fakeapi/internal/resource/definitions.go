@@ -141,7 +141,7 @@ func (d *definitionREST) terminate(ctx context.Context, name string, validate re
 	key := d.key("", name)
 	preconditions := storage.Preconditions{UID: options.Preconditions.UID, ResourceVersion: options.Preconditions.ResourceVersion}
 	dryRun := dryrun.IsDryRun(options.DryRun)
-	updated, err := d.updateForDeletion(ctx, key, func(current runtime.Object) (runtime.Object, error) {
+	updated, err := d.modify(ctx, key, func(current runtime.Object) (runtime.Object, error) {
 		if current == nil {
 			return nil, storage.NewKeyNotFoundError(key.String(), 0)
 		}
@@ -278,7 +278,7 @@ func (c *Catalogue) acceptNames(definition *apiextensionsv1.CustomResourceDefini
 	accept(names.ListKind, &accepted.ListKind, kinds, "ListKindConflict")
 	accepted.Categories = names.Categories
 
-	now := metav1.NewTime(c.clock.Now()).Rfc3339Copy()
+	now := c.now()
 	established := apihelpers.IsCRDConditionTrue(definition, apiextensionsv1.Established)
 	if reason != "" {
 		setDefinitionCondition(definition, now, apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, reason, message)
@@ -317,7 +317,7 @@ func (c *Catalogue) finishDefinition(ctx context.Context, name string) error {
 			return nil, storage.NewKeyNotFoundError(key.String(), 0)
 		}
 		definition := current.DeepCopyObject().(*apiextensionsv1.CustomResourceDefinition)
-		now := metav1.NewTime(c.clock.Now()).Rfc3339Copy()
+		now := c.now()
 		if remaining > 0 {
 			setDefinitionCondition(definition, now, apiextensionsv1.Terminating, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress",
 				"CustomResource deletion is in progress")

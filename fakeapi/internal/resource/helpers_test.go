@@ -138,6 +138,10 @@ func (a api) serve(w http.ResponseWriter, req *http.Request) {
 	ctx = request.WithUser(ctx, &user.DefaultInfo{Name: "tester"})
 	req = req.WithContext(audit.WithAuditContext(request.WithReceivedTimestamp(ctx, time.Now())))
 	scope, storage := found.Scope(), found.Storage()
+	if connecter, ok := storage.(rest.Connecter); ok {
+		handlers.ConnectResource(connecter, scope, a.admission, req.URL.Path, true)(w, req)
+		return
+	}
 	switch info.Verb {
 	case "create":
 		if named, ok := storage.(rest.NamedCreater); ok {
@@ -156,6 +160,10 @@ func (a api) serve(w http.ResponseWriter, req *http.Request) {
 	case "deletecollection":
 		handlers.DeleteCollection(storage.(rest.CollectionDeleter), true, scope, a.admission)(w, req)
 	case "get":
+		if withOptions, ok := storage.(rest.GetterWithOptions); ok {
+			handlers.GetResourceWithOptions(withOptions, scope, true)(w, req)
+			return
+		}
 		handlers.GetResource(storage.(rest.Getter), scope)(w, req)
 	case "list":
 		handlers.ListResource(storage.(rest.Lister), storage.(rest.Watcher), scope, false, time.Minute)(w, req)

@@ -187,7 +187,7 @@ func (n *namespaceController) finalize(ctx context.Context, name string) error {
 // report says in the namespace's conditions why it is still there.
 func (n *namespaceController) report(ctx context.Context, name string, failures []error, left leftovers) error {
 	conditions := namespaceConditions(failures, left)
-	now := metav1.NewTime(n.catalogue.clock.Now()).Rfc3339Copy()
+	now := n.catalogue.now()
 	_, err := n.catalogue.store.Update(ctx, namespaceKey(name), func(current runtime.Object) (runtime.Object, error) {
 		if current == nil {
 			return nil, storage.NewKeyNotFoundError(namespaceKey(name).String(), 0)

@@ -88,9 +88,11 @@ func (n *namespaceREST) checkPreconditions(namespace *corev1.Namespace, options 
 	}
 	switch {
 	case *p.UID != namespace.UID:
+		//lint:ignore ST1005 the words are those of the API
 		return apierrors.NewConflict(n.resource.GroupResource(), namespace.Name, fmt.Errorf(
 			"Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, namespace.UID))
 	case p.ResourceVersion != nil && *p.ResourceVersion != namespace.ResourceVersion:
+		//lint:ignore ST1005 the words are those of the API
 		return apierrors.NewConflict(n.resource.GroupResource(), namespace.Name, fmt.Errorf(
 			"Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, namespace.ResourceVersion))
 	}
@@ -105,7 +107,7 @@ func (n *namespaceREST) terminate(ctx context.Context, name string, validate res
 	}
 	preconditions := storage.Preconditions{UID: options.Preconditions.UID, ResourceVersion: options.Preconditions.ResourceVersion}
 	dryRun := dryrun.IsDryRun(options.DryRun)
-	updated, err := n.rest.updateForDeletion(ctx, key, func(current runtime.Object) (runtime.Object, error) {
+	updated, err := n.rest.modify(ctx, key, func(current runtime.Object) (runtime.Object, error) {
 		if current == nil {
 			return nil, storage.NewKeyNotFoundError(key.String(), 0)
 		}

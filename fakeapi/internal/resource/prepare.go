@@ -9,6 +9,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
@@ -73,15 +74,19 @@ func prepareSigningRequest(ctx context.Context, csr *certificatesv1.CertificateS
 }
 
 // prepareApproval lets the approval subresource change the approving conditions only.
-func prepareApproval(_ context.Context, csr, old *certificatesv1.CertificateSigningRequest) {
-	csr.Spec = old.Spec
-	csr.Status.Certificate = old.Status.Certificate
-	csr.Status.Conditions = conditionsOf(csr, old, isApproval)
+func prepareApproval(now func() metav1.Time) func(ctx context.Context, object, old runtime.Object) {
+	return updating(func(_ context.Context, csr, old *certificatesv1.CertificateSigningRequest) {
+		csr.Spec = old.Spec
+		csr.Status.Certificate = old.Status.Certificate
+		csr.Status.Conditions = conditionsOf(csr, old, now(), isApproval)
+	})
 }
 
 // prepareCertificateStatus lets the status subresource change all but the approving conditions.
-func prepareCertificateStatus(_ context.Context, csr, old *certificatesv1.CertificateSigningRequest) {
-	csr.Status.Conditions = conditionsOf(csr, old, func(t certificatesv1.RequestConditionType) bool { return !isApproval(t) })
+func prepareCertificateStatus(now func() metav1.Time) func(ctx context.Context, object, old runtime.Object) {
+	return updating(func(_ context.Context, csr, old *certificatesv1.CertificateSigningRequest) {
+		csr.Status.Conditions = conditionsOf(csr, old, now(), func(t certificatesv1.RequestConditionType) bool { return !isApproval(t) })
+	})
 }
 
 func isApproval(t certificatesv1.RequestConditionType) bool {
@@ -89,14 +94,13 @@ func isApproval(t certificatesv1.RequestConditionType) bool {
 }
 
 // conditionsOf takes the conditions that may be changed from the new object and the others from the old one.
-func conditionsOf(csr, old *certificatesv1.CertificateSigningRequest, may func(certificatesv1.RequestConditionType) bool) []certificatesv1.CertificateSigningRequestCondition {
+func conditionsOf(csr, old *certificatesv1.CertificateSigningRequest, now metav1.Time, may func(certificatesv1.RequestConditionType) bool) []certificatesv1.CertificateSigningRequestCondition {
 	var conditions []certificatesv1.CertificateSigningRequestCondition
 	for _, condition := range old.Status.Conditions {
 		if !may(condition.Type) {
 			conditions = append(conditions, condition)
 		}
 	}
-	now := metav1.Now().Rfc3339Copy()
 	for _, condition := range csr.Status.Conditions {
 		if !may(condition.Type) {
 			continue

@@ -6,11 +6,9 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/store"
 )
@@ -50,7 +48,7 @@ func (c *Catalogue) Put(ctx context.Context, object runtime.Object) error {
 		accessor.SetUID(c.newUID())
 	}
 	if at := accessor.GetCreationTimestamp(); at.IsZero() {
-		accessor.SetCreationTimestamp(metav1.NewTime(c.clock.Now()).Rfc3339Copy())
+		accessor.SetCreationTimestamp(c.now())
 	}
 	if err := c.store.Put(v.key(accessor.GetNamespace(), accessor.GetName()), stored); err != nil {
 		return err
@@ -66,17 +64,7 @@ func (c *Catalogue) StoreRaw(ctx context.Context, data []byte) error {
 	if err := object.UnmarshalJSON(data); err != nil {
 		return fmt.Errorf("raw object: %w", err)
 	}
-	gvk := object.GroupVersionKind()
-	if !c.scheme.Recognizes(gvk) {
-		return c.Put(ctx, &object)
-	}
-	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, c.scheme, c.scheme, json.SerializerOptions{})
-	typed, _, err := decoder.Decode(data, nil, nil)
-	if err != nil {
-		return fmt.Errorf("raw %s: %w", gvk.Kind, err)
-	}
-	c.scheme.Default(typed)
-	return c.Put(ctx, typed)
+	return c.Put(ctx, &object)
 }
 
 // Stored returns the objects of a resource in a namespace, or in all when it is empty, in byte-wise order of namespace
@@ -129,7 +117,7 @@ func storeOf(r *Resource) (*REST, bool) {
 // mustStore is storeOf for resources that are known to be stored.
 func mustStore(r *Resource) *REST { return r.storage.(interface{ base() *REST }).base() }
 
-// asStored returns an object in the stored version and defaulted. The object itself is left alone.
+// asStored returns an object in the stored version, defaulted in both versions. The object itself is left alone.
 func (v *view) asStored(object runtime.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
 	if v.custom != nil {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -140,28 +128,27 @@ func (v *view) asStored(object runtime.Object, gvk schema.GroupVersionKind) (run
 		u.SetGroupVersionKind(gvk)
 		return v.custom.Kind.Write(u)
 	}
-	if u, ok := object.(*unstructured.Unstructured); ok && v.catalogue.scheme.Recognizes(gvk) {
-		typed, err := v.catalogue.scheme.New(gvk)
-		if err != nil {
+	scheme := v.catalogue.scheme
+	typed := object.DeepCopyObject()
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		var err error
+		if typed, err = scheme.New(gvk); err != nil {
 			return nil, err
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", gvk.Kind, u.GetName(), err)
 		}
-		v.catalogue.scheme.Default(typed)
-		object = typed
 	}
+	typed.GetObjectKind().SetGroupVersionKind(gvk)
+	scheme.Default(typed)
 	if gvk == v.storedKind {
-		stored := object.DeepCopyObject()
-		stored.GetObjectKind().SetGroupVersionKind(gvk)
-		v.catalogue.scheme.Default(stored)
-		return stored, nil
+		return typed, nil
 	}
-	stored, err := v.convert(object, v.newStored(), v.storedKind)
+	stored, err := v.convert(typed, v.newStored(), v.storedKind)
 	if err != nil {
 		return nil, err
 	}
-	v.catalogue.scheme.Default(stored)
+	scheme.Default(stored)
 	return stored, nil
 }
 

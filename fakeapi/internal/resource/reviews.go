@@ -94,7 +94,7 @@ func (t *tokenREST) Create(ctx context.Context, name string, object runtime.Obje
 	if tokenRequest.Namespace != request.NamespaceValue(ctx) {
 		return nil, apierrors.NewBadRequest("namespace in URL does not match namespace in TokenRequest object")
 	}
-	tokenRequest.CreationTimestamp = metav1.NewTime(t.parent.catalogue.clock.Now()).Rfc3339Copy()
+	tokenRequest.CreationTimestamp = t.parent.now()
 	tokenRequest.Status = authenticationv1.TokenRequestStatus{}
 	if validation != nil {
 		if err := validation(ctx, tokenRequest.DeepCopyObject()); err != nil {

@@ -189,6 +189,7 @@ func serviceRow() row {
 		name:           validation.NameIsDNSLabel,
 		defaults:       each(defaultService),
 		validate:       checks(validateService),
+		validateUpdate: checksUpdate(validateServiceUpdate),
 		fields:         selects(serviceFields),
 	}
 	services.subresources = []subresource{

@@ -17,6 +17,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -44,9 +45,13 @@ func certificateRows() []row {
 			stored: certificatesv1.SchemeGroupVersion, kind: "CertificateSigningRequest", resource: "certificatesigningrequests",
 			shortNames: []string{"csr"},
 			subresources: []subresource{
-				{name: "approval", verbs: []string{"get", "patch", "update"}, storage: part(
-					updating(prepareApproval), nil, fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status", "certificate"))},
-				status(updating(prepareCertificateStatus)),
+				{name: "approval", verbs: []string{"get", "patch", "update"}, storage: func(parent *REST) rest.Storage {
+					return part(prepareApproval(parent.now), nil,
+						fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status", "certificate"))(parent)
+				}},
+				{name: "status", verbs: []string{"get", "patch", "update"}, storage: func(parent *REST) rest.Storage {
+					return status(prepareCertificateStatus(parent.now)).storage(parent)
+				}},
 			},
 			strategy: strategy{
 				name:          func(name string, _ bool) []string { return content.IsPathSegmentName(name) },

@@ -29,6 +29,8 @@ type scaleREST struct {
 	// read returns spec and status of the Scale of an object, set sets the wanted number of replicas.
 	read func(object runtime.Object) (*autoscalingv1.Scale, error)
 	set  func(object runtime.Object, replicas int32) error
+	// validate checks a Scale; nil where the parent's own validation does.
+	validate func(*autoscalingv1.Scale) field.ErrorList
 	// lacks returns an error when the object does not say how many replicas are wanted; nil for kinds that always do.
 	lacks func(object runtime.Object) error
 }
@@ -62,6 +64,7 @@ func scaled[T runtime.Object](read func(T) (spec *int32, status int32, selector 
 					set(object.(T), replicas)
 					return nil
 				},
+				validate: validateScale,
 			}
 		},
 	}
@@ -169,8 +172,10 @@ func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected a Scale, got %T", updated))
 	}
-	if errs := validateScale(scale); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(scaleKind().GroupKind(), scale.Name, errs)
+	if u.scale.validate != nil {
+		if errs := u.scale.validate(scale); len(errs) > 0 {
+			return nil, apierrors.NewInvalid(scaleKind().GroupKind(), scale.Name, errs)
+		}
 	}
 	if scale.UID != "" && scale.UID != accessor.GetUID() {
 		return nil, apierrors.NewConflict(resource, u.name, errors.New(

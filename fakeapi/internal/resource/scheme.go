@@ -63,6 +63,7 @@ func newMachinery() *machinery {
 			}
 		}
 	}
+	addRetiredDefaults(scheme)
 	utilruntime.Must(addSameShapeConversions(scheme))
 	utilruntime.Must(addHandWrittenConversions(scheme))
 	utilruntime.Must(addQueryConversions(scheme))

@@ -73,8 +73,11 @@ func keepAssigned(service, old *corev1.Service) {
 	if service.Spec.Type == corev1.ServiceTypeExternalName || old.Spec.Type == corev1.ServiceTypeExternalName {
 		return
 	}
-	if service.Spec.ClusterIP == "" {
+	switch {
+	case service.Spec.ClusterIP == "":
 		service.Spec.ClusterIP, service.Spec.ClusterIPs = old.Spec.ClusterIP, old.Spec.ClusterIPs
+	case service.Spec.ClusterIP != old.Spec.ClusterIP && slices.Equal(service.Spec.ClusterIPs, old.Spec.ClusterIPs):
+		service.Spec.ClusterIPs = []string{service.Spec.ClusterIP} // by a client that knows of one address only
 	}
 	if len(service.Spec.IPFamilies) == 0 {
 		service.Spec.IPFamilies = old.Spec.IPFamilies

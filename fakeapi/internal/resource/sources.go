@@ -10,7 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
 )
 
 // Sources is what admission looks up, read from the store at the moment of the call, so that every write has taken
@@ -118,6 +121,18 @@ func (s *Sources) ListParams(_ context.Context, kind schema.GroupVersionKind, na
 		params = append(params, param)
 	}
 	return params, nil
+}
+
+// TypeConverter returns the schema by which objects of a kind are merged, as in server-side apply, or nil for a kind that
+// is not served.
+func (s *Sources) TypeConverter(kind schema.GroupVersionKind) managedfields.TypeConverter {
+	if s.catalogue.scheme.Recognizes(kind) {
+		return fieldschema.Converter{Scheme: s.catalogue.scheme}
+	}
+	if _, v, err := s.catalogue.keyOf(kind, "", ""); err == nil && v.custom != nil {
+		return lazyTypes{v.custom.Kind}
+	}
+	return nil
 }
 
 // inKind returns a stored object, itself where no conversion is needed, so that what was derived from it can be kept by

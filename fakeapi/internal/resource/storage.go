@@ -247,7 +247,7 @@ func entryTime(entry metav1.ManagedFieldsEntry) string {
 }
 
 func (r *REST) fillSystemFields(accessor metav1.Object) {
-	accessor.SetCreationTimestamp(metav1.NewTime(r.catalogue.clock.Now()).Rfc3339Copy())
+	accessor.SetCreationTimestamp(r.now())
 	accessor.SetUID(r.catalogue.newUID())
 }
 
@@ -269,5 +269,7 @@ func (r *REST) keyFor(ctx context.Context, name string) (store.Key, error) {
 	return r.key(namespace, name), nil
 }
 
-// now is the time of the server's clock.
-func (v *view) now() metav1.Time { return metav1.NewTime(v.catalogue.clock.Now()).Rfc3339Copy() }
+// now is the time of the server's clock, as precise as timestamps of objects are.
+func (c *Catalogue) now() metav1.Time { return metav1.NewTime(c.clock.Now()).Rfc3339Copy() }
+
+func (v *view) now() metav1.Time { return v.catalogue.now() }

@@ -97,7 +97,7 @@ func (r *REST) Delete(ctx context.Context, name string, validation rest.Validate
 
 // warnOfDependents tells a client what it may not expect to happen to dependents.
 func (r *REST) warnOfDependents(ctx context.Context, options *metav1.DeleteOptions) {
-	//nolint:staticcheck // the deprecated field is still a part of the API
+	//lint:ignore SA1019 the deprecated field is still a part of the API
 	if r.strategy.deleteWarning != "" && options.PropagationPolicy == nil && options.OrphanDependents == nil {
 		warning.AddWarning(ctx, "", r.strategy.deleteWarning)
 	}
@@ -112,7 +112,7 @@ func (r *REST) beforeDelete(ctx context.Context, object runtime.Object, options 
 	begun := accessor.GetDeletionTimestamp() != nil
 	graceful, pending, err = rest.BeforeDelete(r.deleteStrategy(), ctx, object, options)
 	if err == nil && graceful && !begun {
-		at := metav1.NewTime(r.catalogue.clock.Now().Add(time.Duration(*options.GracePeriodSeconds) * time.Second)).Rfc3339Copy()
+		at := metav1.NewTime(r.now().Add(time.Duration(*options.GracePeriodSeconds) * time.Second))
 		accessor.SetDeletionTimestamp(&at)
 	}
 	return graceful, pending, err
@@ -174,7 +174,7 @@ func (r *REST) beginDeletion(ctx context.Context, key store.Key, options *metav1
 		return nil, errDeleteNow
 	}
 
-	updated, err := r.updateForDeletion(ctx, key, attempt, dryrun.IsDryRun(options.DryRun))
+	updated, err := r.modify(ctx, key, attempt, dryrun.IsDryRun(options.DryRun))
 	switch {
 	case err == nil:
 		return deletion{answer: updated, deleteNow: !finalizing && grace == 0, last: last}, nil
@@ -187,8 +187,8 @@ func (r *REST) beginDeletion(ctx context.Context, key store.Key, options *metav1
 	return deletion{}, storageerrors.InterpretUpdateError(err, r.resource.GroupResource(), key.Name)
 }
 
-// updateForDeletion writes what attempt makes of the current object, unless it is a dry run.
-func (r *REST) updateForDeletion(ctx context.Context, key store.Key, attempt func(current runtime.Object) (runtime.Object, error), dryRun bool) (runtime.Object, error) {
+// modify writes what attempt makes of the current object, past the strategy, unless it is a dry run.
+func (r *REST) modify(ctx context.Context, key store.Key, attempt func(current runtime.Object) (runtime.Object, error), dryRun bool) (runtime.Object, error) {
 	if dryRun {
 		current, err := r.catalogue.store.Get(key)
 		if err != nil {
@@ -219,7 +219,7 @@ func (r *REST) markDeleting(accessor metav1.Object) {
 	if accessor.GetDeletionTimestamp() == nil && accessor.GetGeneration() > 0 {
 		accessor.SetGeneration(accessor.GetGeneration() + 1)
 	}
-	now := metav1.NewTime(r.catalogue.clock.Now()).Rfc3339Copy()
+	now := r.now()
 	if existing := accessor.GetDeletionTimestamp(); existing == nil || existing.After(now.Time) {
 		accessor.SetDeletionTimestamp(&now)
 	}
@@ -304,7 +304,7 @@ func (r *REST) propagation(accessor metav1.Object, options *metav1.DeleteOptions
 	if policy == rest.Unsupported {
 		return false, false
 	}
-	//nolint:staticcheck // the deprecated field is still a part of the API
+	//lint:ignore SA1019 the deprecated field is still a part of the API
 	if orphan := options.OrphanDependents; orphan != nil {
 		return *orphan, false
 	}

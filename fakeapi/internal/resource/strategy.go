@@ -3,7 +3,9 @@ package resource
 import (
 	"context"
 	"reflect"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -95,6 +97,7 @@ func (s objectStrategy) Validate(_ context.Context, object runtime.Object) field
 		return field.ErrorList{field.InternalError(field.NewPath("metadata"), err)}
 	}
 	errs := validation.ValidateObjectMetaAccessor(accessor, s.namespaced, name, field.NewPath("metadata"))
+	errs = append(errs, validateFinalizers(accessor)...)
 	if s.strategy.validate != nil {
 		errs = append(errs, s.strategy.validate(object)...)
 	}
@@ -103,11 +106,30 @@ func (s objectStrategy) Validate(_ context.Context, object runtime.Object) field
 
 func (s objectStrategy) ValidateUpdate(_ context.Context, object, old runtime.Object) field.ErrorList {
 	var errs field.ErrorList
+	if accessor, err := meta.Accessor(object); err == nil && !s.strategy.complete {
+		errs = append(errs, validateFinalizers(accessor)...)
+	}
 	if s.strategy.validate != nil && !s.strategy.complete {
 		errs = append(errs, s.strategy.validate(object)...)
 	}
 	if s.strategy.validateUpdate != nil {
 		errs = append(errs, s.strategy.validateUpdate(object, old)...)
+	}
+	return errs
+}
+
+// validateFinalizers refuses finalizers that could be anybody's. That is a rule of the built-in kinds.
+func validateFinalizers(accessor metav1.Object) field.ErrorList {
+	var errs field.ErrorList
+	for i, finalizer := range accessor.GetFinalizers() {
+		switch finalizer {
+		case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
+		default:
+			if !strings.Contains(finalizer, "/") {
+				errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), finalizer,
+					"name is neither a standard finalizer name nor is it fully qualified"))
+			}
+		}
 	}
 	return errs
 }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -35,16 +37,16 @@ func immutable(value, old any, path ...string) errorList {
 
 func validateConfigMap(config *corev1.ConfigMap) errorList {
 	var errs errorList
-	for key := range config.Data {
+	for _, key := range slices.Sorted(maps.Keys(config.Data)) {
 		errs = append(errs, validateDataKey(key, field.NewPath("data"))...)
 		if _, both := config.BinaryData[key]; both {
 			errs = append(errs, field.Invalid(field.NewPath("data").Key(key), key, "duplicate of key present in binaryData"))
 		}
 	}
 	size := 0
-	for key, value := range config.BinaryData {
+	for _, key := range slices.Sorted(maps.Keys(config.BinaryData)) {
 		errs = append(errs, validateDataKey(key, field.NewPath("binaryData"))...)
-		size += len(value)
+		size += len(config.BinaryData[key])
 	}
 	for _, value := range config.Data {
 		size += len(value)
@@ -83,9 +85,9 @@ func validateConfigMapUpdate(config, old *corev1.ConfigMap) errorList {
 func validateSecret(secret *corev1.Secret) errorList {
 	var errs errorList
 	data, size := field.NewPath("data"), 0
-	for key, value := range secret.Data {
+	for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
 		errs = append(errs, validateDataKey(key, data)...)
-		size += len(value)
+		size += len(secret.Data[key])
 	}
 	if size > corev1.MaxSecretSize {
 		errs = append(errs, field.TooLong(data, "", corev1.MaxSecretSize))
@@ -148,16 +150,43 @@ func validateService(service *corev1.Service) errorList {
 			errs = append(errs, field.Invalid(path.Child("port"), port.Port, message))
 		}
 		errs = append(errs, validateOneOf(path.Child("protocol"), port.Protocol, []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP})...)
+		errs = append(errs, validatePortOrName(port.TargetPort, path.Child("targetPort"))...)
+	}
+	return errs
+}
+
+func validatePortOrName(port intstr.IntOrString, path *field.Path) errorList {
+	var errs errorList
+	if port.Type == intstr.String {
+		for _, message := range validation.IsValidPortName(port.StrVal) {
+			errs = append(errs, field.Invalid(path, port.StrVal, message))
+		}
+		return errs
+	}
+	for _, message := range validation.IsValidPortNum(port.IntValue()) {
+		errs = append(errs, field.Invalid(path, port.IntValue(), message))
+	}
+	return errs
+}
+
+// validateServiceUpdate lets a service keep its addresses, once it has any, unless it changes to or from a type without.
+func validateServiceUpdate(service, old *corev1.Service) errorList {
+	if service.Spec.Type == corev1.ServiceTypeExternalName || old.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil
+	}
+	var errs errorList
+	for i := range min(len(old.Spec.ClusterIPs), len(service.Spec.ClusterIPs)) {
+		if old.Spec.ClusterIPs[i] != service.Spec.ClusterIPs[i] {
+			errs = append(errs, field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), service.Spec.ClusterIPs, "may not change once set"))
+		}
 	}
 	return errs
 }
 
 // validateOneOf refuses a value that is not in the list.
 func validateOneOf[T ~string](path *field.Path, value T, supported []T) errorList {
-	for _, s := range supported {
-		if s == value {
-			return nil
-		}
+	if slices.Contains(supported, value) {
+		return nil
 	}
 	return errorList{field.NotSupported(path, value, supported)}
 }

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ func validatePodSpec(spec *corev1.PodSpec, path *field.Path) errorList {
 	for i := range spec.Containers {
 		errs = append(errs, validateContainer(&spec.Containers[i], names, volumes, path.Child("containers").Index(i))...)
 	}
-	policies := []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure}
+	policies := []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}
 	errs = append(errs, validateOneOf(path.Child("restartPolicy"), spec.RestartPolicy, policies)...)
 	dns := []corev1.DNSPolicy{corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone}
 	return append(errs, validateOneOf(path.Child("dnsPolicy"), spec.DNSPolicy, dns)...)
@@ -92,7 +93,8 @@ func validateContainer(container *corev1.Container, names, volumes map[string]bo
 			errs = append(errs, field.Required(at.Child("mountPath"), ""))
 		}
 	}
-	for name, request := range container.Resources.Requests {
+	for _, name := range slices.Sorted(maps.Keys(container.Resources.Requests)) {
+		request := container.Resources.Requests[name]
 		if limit, ok := container.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
 			errs = append(errs, field.Invalid(path.Child("resources", "requests"), request.String(),
 				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
@@ -120,7 +122,7 @@ func validatePodUpdate(pod, old *corev1.Pod) errorList {
 	}
 	for i, gate := range pod.Spec.SchedulingGates {
 		if !slices.Contains(old.Spec.SchedulingGates, gate) {
-			errs = append(errs, field.Forbidden(path.Child("schedulingGates").Index(i), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'"))
+			errs = append(errs, field.Forbidden(path.Child("schedulingGates").Index(i).Child("name"), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'"))
 		}
 	}
 	spec := pod.Spec.DeepCopy()
@@ -200,23 +202,23 @@ func validateReplicationController(controller *corev1.ReplicationController) err
 }
 
 func validateDeployment(deployment *appsv1.Deployment) errorList {
-	return validateWorkload(deployment.Spec.Replicas, deployment.Spec.Selector, &deployment.Spec.Template)
+	return validateWorkload("deployment", deployment.Spec.Replicas, deployment.Spec.Selector, &deployment.Spec.Template)
 }
 
 func validateReplicaSet(set *appsv1.ReplicaSet) errorList {
-	return validateWorkload(set.Spec.Replicas, set.Spec.Selector, &set.Spec.Template)
+	return validateWorkload("deployment", set.Spec.Replicas, set.Spec.Selector, &set.Spec.Template)
 }
 
 func validateStatefulSet(set *appsv1.StatefulSet) errorList {
-	return validateWorkload(set.Spec.Replicas, set.Spec.Selector, &set.Spec.Template)
+	return validateWorkload("statefulset", set.Spec.Replicas, set.Spec.Selector, &set.Spec.Template)
 }
 
 func validateDaemonSet(set *appsv1.DaemonSet) errorList {
-	return validateWorkload(nil, set.Spec.Selector, &set.Spec.Template)
+	return validateWorkload("daemonset", nil, set.Spec.Selector, &set.Spec.Template)
 }
 
 // validateWorkload checks what the kinds that run equal pods have in common.
-func validateWorkload(replicas *int32, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) errorList {
+func validateWorkload(kind string, replicas *int32, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) errorList {
 	var errs errorList
 	path := field.NewPath("spec")
 	if replicas != nil && *replicas < 0 {
@@ -228,7 +230,7 @@ func validateWorkload(replicas *int32, selector *metav1.LabelSelector, template 
 	default:
 		errs = append(errs, validateLabelSelector(selector, path.Child("selector"))...)
 		if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
-			errs = append(errs, field.Invalid(path.Child("selector"), selector, "empty selector is invalid for deployment"))
+			errs = append(errs, field.Invalid(path.Child("selector"), selector, "empty selector is invalid for "+kind))
 		}
 	}
 	return append(errs, validateTemplate(template, selector, path)...)
@@ -241,7 +243,7 @@ func validateTemplate(template *corev1.PodTemplateSpec, selector *metav1.LabelSe
 		errs = append(errs, field.Invalid(at.Child("metadata", "labels"), template.Labels, "`selector` does not match template `labels`"))
 	}
 	errs = append(errs, validatePodSpec(&template.Spec, at.Child("spec"))...)
-	if policy := template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways && (policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure) {
+	if policy := template.Spec.RestartPolicy; policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure {
 		errs = append(errs, field.NotSupported(at.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	return errs
@@ -266,9 +268,12 @@ func validateJob(job *batchv1.Job) errorList {
 
 func validateJobSpec(spec *batchv1.JobSpec, path *field.Path) errorList {
 	var errs errorList
-	for name, value := range map[string]*int32{"parallelism": spec.Parallelism, "completions": spec.Completions, "backoffLimit": spec.BackoffLimit} {
-		if value != nil && *value < 0 {
-			errs = append(errs, field.Invalid(path.Child(name), *value, "must be greater than or equal to 0"))
+	for _, count := range []struct {
+		name  string
+		value *int32
+	}{{"parallelism", spec.Parallelism}, {"completions", spec.Completions}, {"backoffLimit", spec.BackoffLimit}} {
+		if count.value != nil && *count.value < 0 {
+			errs = append(errs, field.Invalid(path.Child(count.name), *count.value, "must be greater than or equal to 0"))
 		}
 	}
 	at := path.Child("template", "spec")

@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -212,16 +213,9 @@ func (v *view) change(object runtime.Object, f func(stored runtime.Object)) {
 // shallowCopy copies an object down to its metadata, so that its kind and metadata fields may be set.
 func shallowCopy(object runtime.Object) runtime.Object {
 	if u, ok := object.(*unstructured.Unstructured); ok {
-		content := make(map[string]any, len(u.Object))
-		for key, value := range u.Object {
-			content[key] = value
-		}
+		content := maps.Clone(u.Object)
 		if metadata, ok := content["metadata"].(map[string]any); ok {
-			copied := make(map[string]any, len(metadata))
-			for key, value := range metadata {
-				copied[key] = value
-			}
-			content["metadata"] = copied
+			content["metadata"] = maps.Clone(metadata)
 		}
 		return &unstructured.Unstructured{Object: content}
 	}

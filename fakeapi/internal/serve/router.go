@@ -80,7 +80,7 @@ type target struct {
 // find looks up what a URL names. Parts of the URL that the resource knows nothing of make it name nothing.
 func (r *router) find(gv schema.GroupVersion, info *request.RequestInfo) (target, bool) {
 	found, ok := r.catalogue.Lookup(gv.WithResource(info.Resource), info.Subresource)
-	if !ok {
+	if !ok || info.Verb == "proxy" { // of the URL /api/v1/proxy/..., which is gone
 		return target{}, false
 	}
 	if len(info.Parts) > 3 {

@@ -59,6 +59,13 @@ func (t target) routes(admit admission.Interface) map[string]route {
 		routes[method] = route{handle: handle, produces: produces}
 	}
 
+	if t.watch {
+		lister, lists := storage.(rest.Lister)
+		if watcher, watches := storage.(rest.Watcher); lists && watches {
+			add(http.MethodGet, handlers.ListResource(lister, watcher, scope, true, minWatchTimeout), append(objects, streams...)...)
+		}
+		return routes
+	}
 	if connecter, ok := storage.(rest.Connecter); ok && t.name {
 		path := t.resource.GVR.Resource + "/" + t.resource.Subresource
 		for _, method := range connecter.ConnectMethods() {
@@ -90,20 +97,19 @@ func (t target) routes(admit admission.Interface) map[string]route {
 			add(http.MethodDelete, handlers.DeleteResource(deleter, true, scope, admit), objects...)
 		}
 	}
-	if lister, ok := storage.(rest.Lister); ok && (!t.name || t.watch) {
-		if watcher, watches := storage.(rest.Watcher); watches || !t.watch {
-			add(http.MethodGet, handlers.ListResource(lister, watcher, scope, t.watch, minWatchTimeout), append(objects, streams...)...)
-		}
+	if lister, ok := storage.(rest.Lister); ok && !t.name {
+		watcher, _ := storage.(rest.Watcher)
+		add(http.MethodGet, handlers.ListResource(lister, watcher, scope, false, minWatchTimeout), append(objects, streams...)...)
 	}
 	// Objects are created in their collection, subresources at the object that they belong to.
-	if t.name == subresource && !t.allNamespaces && !t.watch {
+	if t.name == subresource && !t.allNamespaces {
 		if creater, ok := storage.(rest.NamedCreater); ok {
 			add(http.MethodPost, handlers.CreateNamedResource(creater, scope, admit), objects...)
 		} else if creater, ok := storage.(rest.Creater); ok {
 			add(http.MethodPost, handlers.CreateResource(creater, scope, admit), objects...)
 		}
 	}
-	if deleter, ok := storage.(rest.CollectionDeleter); ok && !t.name && !t.allNamespaces && !t.watch {
+	if deleter, ok := storage.(rest.CollectionDeleter); ok && !t.name && !t.allNamespaces {
 		add(http.MethodDelete, handlers.DeleteCollection(deleter, true, scope, admit), objects...)
 	}
 	if t.resource.Custom {

@@ -67,7 +67,7 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer response.Body.Close() //nolint:errcheck // read below
+			defer response.Body.Close() // read below
 			if body, err := io.ReadAll(response.Body); err != nil || string(body) != name {
 				t.Errorf("got %q, %v; want %q", body, err, name)
 			}
@@ -101,7 +101,7 @@ func TestListenerOutlivesServers(t *testing.T) {
 			answered <- err.Error()
 			return
 		}
-		defer response.Body.Close() //nolint:errcheck // read below
+		defer response.Body.Close() // read below
 		body, _ := io.ReadAll(response.Body)
 		answered <- string(body)
 	}()
@@ -130,7 +130,7 @@ func TestStopWaitsForHandlers(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		})
 	})
-	go func() { _, _ = httpClient(t, identity, true).Get(url) }() //nolint:bodyclose // there is no answer
+	go func() { _, _ = httpClient(t, identity, true).Get(url) }() // there is no answer
 	<-entered
 	server.Stop()
 	select {
@@ -183,7 +183,7 @@ func TestPanicRecovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close() //nolint:errcheck // read below
+	defer response.Body.Close() // read below
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusInternalServerError || !strings.Contains(string(body), "This request caused apiserver to panic") {
 		t.Errorf("got %d %q, %v", response.StatusCode, body, err)

@@ -71,7 +71,6 @@ func (in *Input) namespaceObject() *corev1.Namespace {
 	}
 	visible := *in.Namespace
 	visible.TypeMeta = metav1.TypeMeta{}
-	visible.SelfLink = ""
 	visible.OwnerReferences = nil
 	visible.ManagedFields = nil
 	return &visible

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/match"
 )
 
 // Warnings are the warnings that a client gets for an accepted create or update of the object.
@@ -32,17 +34,7 @@ func Warnings(obj runtime.Object) []string {
 	return warnings
 }
 
-// neverAdmitted are the resources that no webhook and no policy is asked about: refusing them would lock everyone out.
-var neverAdmitted = []schema.GroupResource{
-	{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"},
-	{Group: "authentication.k8s.io", Resource: "tokenreviews"},
-	{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"},
-	{Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"},
-	{Group: "authorization.k8s.io", Resource: "selfsubjectrulesreviews"},
-	{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"},
-}
-
-// uselessRules warns of rules that name such a resource. Rules with a wildcard may mean others.
+// uselessRules warns of rules that name a resource that no webhook is called for. Rules with a wildcard may mean others.
 func uselessRules(rules []admissionregistrationv1.RuleWithOperations, path *field.Path) []string {
 	var warnings []string
 	for i, rule := range rules {
@@ -53,7 +45,7 @@ func uselessRules(rules []admissionregistrationv1.RuleWithOperations, path *fiel
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				gr := schema.GroupResource{Group: group, Resource: resource}
-				if slices.Contains(neverAdmitted, gr) && !slices.Contains(named, gr) {
+				if match.IsReview(gr) && !slices.Contains(named, gr) {
 					named = append(named, gr)
 					warnings = append(warnings, fmt.Sprintf("%s: %s is excluded from admission webhooks; this rule will have no effect", path.Index(i), gr))
 				}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -192,12 +191,9 @@ func validateReviewVersions(versions []string, stored bool, path *field.Path) fi
 }
 
 func list[T ~string](words []T) string {
-	var b strings.Builder
+	texts := make([]string, len(words))
 	for i, word := range words {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, word)
+		texts[i] = string(word)
 	}
-	return b.String()
+	return strings.Join(texts, ", ")
 }

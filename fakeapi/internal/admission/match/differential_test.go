@@ -22,7 +22,7 @@ import (
 // The tests of this file ask the API server's own code for a second opinion, on random rules, selectors and requests
 // drawn from few values, so that much of it matches.
 
-const rounds = 20000
+const rounds = 5000
 
 func random(t *testing.T) *rand.Rand {
 	seed := rand.Uint64()

@@ -18,7 +18,7 @@ func ExcludedFromWebhooks(a admission.Attributes) (reason string, excluded bool)
 			return "webhooks are never called for a " + kind.Kind + ", so that a broken one can always be mended", true
 		}
 	}
-	if isReview(a.GetResource().GroupResource()) {
+	if IsReview(a.GetResource().GroupResource()) {
 		return "webhooks are never called for " + a.GetResource().Resource + ", on which the server's own access checks depend", true
 	}
 	return "", false
@@ -35,7 +35,7 @@ func ExcludedFromPolicies(a admission.Attributes) (reason string, excluded bool)
 			return "policies never apply to " + resource.Resource + ", so that a broken one can always be mended", true
 		}
 	}
-	if isReview(resource.GroupResource()) {
+	if IsReview(resource.GroupResource()) {
 		return "policies never apply to " + resource.Resource + ", on which the server's own access checks depend", true
 	}
 	return "", false
@@ -43,9 +43,9 @@ func ExcludedFromPolicies(a admission.Attributes) (reason string, excluded bool)
 
 const admissionGroup = "admissionregistration.k8s.io"
 
-// isReview tells whether the resource is one of the reviews that are answered, not stored, and that decide who may do
+// IsReview tells whether the resource is one of the reviews that are answered, not stored, and that decide who may do
 // what.
-func isReview(resource schema.GroupResource) bool {
+func IsReview(resource schema.GroupResource) bool {
 	switch resource.Group {
 	case "authentication.k8s.io":
 		return resource.Resource == "tokenreviews" || resource.Resource == "selfsubjectreviews"

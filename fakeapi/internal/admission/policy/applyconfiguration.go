@@ -4,43 +4,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/google/cel-go/common/types/ref"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/cel/mutation/dynamic"
-	"k8s.io/client-go/applyconfigurations"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	mergeschema "sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
-
-// schemas are those of the built-in kinds, parsed when first needed.
-var schemas = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
-
-// builtIn is the type converter of the built-in kinds.
-type builtIn struct{}
-
-func builtInTypeConverter(kind schema.GroupVersionKind) managedfields.TypeConverter {
-	if !scheme.Scheme.Recognizes(kind) {
-		return nil
-	}
-	return builtIn{}
-}
-
-func (builtIn) ObjectToTyped(object runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	return schemas().ObjectToTyped(object, options...)
-}
-
-func (builtIn) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
-	return schemas().TypedToObject(value)
-}
 
 // applyConfiguration returns the object with the apply configuration, that an expression evaluated to, merged into it as
 // server-side apply would, but without ownership.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,10 +130,12 @@ func (e *enforcement) failAnnotation(c *candidate[*validations], message string)
 	return what
 }
 
+// outcomes are in order of gravity.
+var outcomes = []decision.Outcome{decision.Skipped, decision.Allowed, decision.FailedOpen, decision.Failed, decision.Denied}
+
 // worsen gives a step the graver of its outcome and another.
 func worsen(step *decision.Step, outcome decision.Outcome) {
-	gravity := map[decision.Outcome]int{decision.Allowed: 1, decision.FailedOpen: 2, decision.Failed: 3, decision.Denied: 4}
-	if gravity[outcome] > gravity[step.Outcome] {
+	if slices.Index(outcomes, outcome) > slices.Index(outcomes, step.Outcome) {
 		step.Outcome = outcome
 	}
 }

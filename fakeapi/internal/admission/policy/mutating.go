@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,9 +31,6 @@ type Mutating struct {
 
 // NewMutating returns the stage.
 func NewMutating(options Options) *Mutating {
-	if options.TypeConverter == nil {
-		options.TypeConverter = builtInTypeConverter
-	}
 	m := &Mutating{options: options}
 	m.cache.newPolicy, m.cache.newBinding = mutatingPolicy, mutatingBinding
 	return m
@@ -121,10 +117,6 @@ func (r *mutatingRun) invoke(ctx context.Context, c *candidate[*mutations]) erro
 		return apierrors.NewInternalError(err)
 	}
 	original := before.VersionedObject.Object()
-	encoded, err := before.ObjectJSON()
-	if err != nil {
-		return apierrors.NewInternalError(err)
-	}
 	c.step.Outcome = decision.Skipped
 	var told []string
 	for _, param := range c.params {
@@ -140,9 +132,7 @@ func (r *mutatingRun) invoke(ctx context.Context, c *candidate[*mutations]) erro
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	if !apiequality.Semantic.DeepEqual(original, after.VersionedObject.Object()) {
-		c.step.Changes = changes(encoded, after)
-	}
+	c.step.Changes = changes(original, after.VersionedObject.Object())
 	return nil
 }
 
@@ -153,13 +143,13 @@ func (r *mutatingRun) invokeWith(ctx context.Context, c *candidate[*mutations], 
 	if err != nil {
 		return "", err
 	}
-	matched, failed, err := program.conditions.Match(ctx, in)
+	matched, condition, err := program.conditions.Match(ctx, in)
 	switch {
 	case err != nil:
 		r.fail(c, denial{policy: c.policy.name, binding: c.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
 		return "matchConditions failed: " + err.Error(), nil
 	case !matched:
-		return "matchConditions " + strconv.Quote(failed) + " is false", nil
+		return "matchConditions " + strconv.Quote(condition) + " is false", nil
 	}
 	key := keyOf(c, param)
 	if why := r.rounds.notDue(key, c.policy.reinvoke); why != "" {
@@ -169,11 +159,10 @@ func (r *mutatingRun) invokeWith(ctx context.Context, c *candidate[*mutations], 
 		c.step.Reinvoked = "reinvocationPolicy is IfNeeded, and the object was mutated in the first round"
 	}
 	worsen(&c.step, decision.Allowed)
-	what := "all mutations were applied"
+	var failed []string
 	for i := range program.mutations {
 		if in.Attributes.VersionedObject.Object() == nil {
-			what = "there is no object to mutate"
-			break
+			return "there is no object to mutate", nil
 		}
 		err := r.apply(ctx, c, &program.mutations[i], in)
 		if status := apierrors.APIStatus(nil); errors.As(err, &status) {
@@ -181,14 +170,17 @@ func (r *mutatingRun) invokeWith(ctx context.Context, c *candidate[*mutations], 
 		}
 		if err != nil {
 			r.fail(c, denial{policy: c.policy.name, binding: c.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
-			what = "mutations[" + strconv.Itoa(i) + "] failed: " + err.Error()
+			failed = append(failed, "mutations["+strconv.Itoa(i)+"] failed: "+err.Error())
 		}
 		if in, err = r.input(ctx, c, param); err != nil {
 			return "", err
 		}
 	}
 	r.rounds.invoked(key, c.policy.reinvoke)
-	return what, nil
+	if len(failed) > 0 {
+		return strings.Join(failed, ", "), nil
+	}
+	return "all mutations were applied", nil
 }
 
 func (r *mutatingRun) input(ctx context.Context, c *candidate[*mutations], param runtime.Object) (*cel.Input, error) {

@@ -66,6 +66,9 @@ func lookUp(ctx context.Context, options *Options, kind schema.GroupVersionKind,
 		}
 		return []runtime.Object{param}, nil
 	}
+	if ref.Selector == nil {
+		return nil, errors.New("one of name or selector must be provided")
+	}
 	selector, err := metav1.LabelSelectorAsSelector(ref.Selector)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ type Options struct {
 	// Authorizer answers authorizer in expressions. Where it is nil, expressions that use it fail.
 	Authorizer authorizer.UnconditionalAuthorizer
 	// TypeConverter returns the schema of a kind, by which applyConfiguration mutations are merged, or nil where there is
-	// none. If nil, the built-in kinds have schemas.
+	// none: then no policy can mutate objects of the kind.
 	TypeConverter func(schema.GroupVersionKind) managedfields.TypeConverter
 }
 

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -11,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
-
-	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/versions"
 )
 
 // invocationKey is what the API tracks reinvocation by.
@@ -82,14 +81,15 @@ func (r *rounds) end(object runtime.Object, mutated bool) {
 }
 
 // changes describes what was done to an object, one operation of a JSON patch a line.
-func changes(before []byte, after *versions.Version) []string {
-	encoded, err := after.ObjectJSON()
-	if err != nil {
+func changes(before, after runtime.Object) []string {
+	if apiequality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	operations, err := jsonpatch.CreatePatch(before, encoded)
-	if err != nil {
-		return nil
+	beforeJSON, beforeErr := json.Marshal(before)
+	afterJSON, afterErr := json.Marshal(after)
+	operations, err := jsonpatch.CreatePatch(beforeJSON, afterJSON)
+	if errors.Join(beforeErr, afterErr, err) != nil {
+		return []string{"the object changed"}
 	}
 	slices.SortStableFunc(operations, func(a, b jsonpatch.Operation) int { return cmp.Compare(a.Path, b.Path) })
 	lines := make([]string, 0, len(operations))

@@ -101,8 +101,8 @@ func start[H any](t *testing.T, plugin *generic.Plugin[H], w *world) {
 // withSchemas adds the OpenAPI schemas that the fake client has not.
 type withSchemas struct{ kubernetes.Interface }
 
-func (withSchemas) Discovery() discovery.DiscoveryInterfaces { return schemas{} }
+func (withSchemas) Discovery() discovery.DiscoveryInterfaces { return openAPI{} }
 
-type schemas struct{ discovery.DiscoveryInterfaces }
+type openAPI struct{ discovery.DiscoveryInterfaces }
 
-func (schemas) OpenAPIV3() openapi.Client { return openapitest.NewEmbeddedFileClient() }
+func (openAPI) OpenAPIV3() openapi.Client { return openapitest.NewEmbeddedFileClient() }

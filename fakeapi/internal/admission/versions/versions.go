@@ -93,7 +93,8 @@ func (s *Objects) Replace(v *Version, obj runtime.Object) {
 	s.latest, s.unwritten = v, true
 }
 
-// WriteBack carries the replacements over into the object of the request's attributes, whose kind stays as it is.
+// WriteBack carries the replacements over into the object of the request's attributes, whose kind stays as it is; a
+// custom resource keeps a kind that a patch gave it, for its validation to refuse.
 func (s *Objects) WriteBack() error {
 	if !s.unwritten {
 		return nil
@@ -105,7 +106,9 @@ func (s *Objects) WriteBack() error {
 			return err
 		}
 	}
-	to.GetObjectKind().SetGroupVersionKind(kind)
+	if _, ok := to.(*unstructured.Unstructured); !ok {
+		to.GetObjectKind().SetGroupVersionKind(kind)
+	}
 	s.unwritten = false
 	return nil
 }

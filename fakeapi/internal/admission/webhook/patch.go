@@ -75,9 +75,6 @@ func decodeLike(before runtime.Object, objects *versions.Version, encoded []byte
 	if err != nil {
 		return nil, err
 	}
-	if kind := decoded.GetObjectKind(); kind.GroupVersionKind().Empty() {
-		kind.SetGroupVersionKind(objects.VersionedKind) // removed by the patch
-	}
 	return decoded, nil
 }
 

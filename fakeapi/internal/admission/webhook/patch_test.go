@@ -66,10 +66,11 @@ func TestPatched(t *testing.T) {
 		{name: "to and fro", patch: `[{"op":"add","path":"/data/c","value":"1"},{"op":"remove","path":"/data/c"}]`},
 		{name: "an empty map for none", patch: `[{"op":"add","path":"/metadata/labels","value":{}}]`},
 		{name: "a default is set again, and it is a change", patch: `[{"op":"remove","path":"/immutable"}]`, changed: true},
-		{name: "the kind may go", patch: `[{"op":"remove","path":"/kind"},{"op":"remove","path":"/apiVersion"}]`},
+		{name: "the kind may go", patch: `[{"op":"remove","path":"/kind"},{"op":"remove","path":"/apiVersion"}]`, changed: true,
+			change: func(c *corev1.ConfigMap) { c.TypeMeta = metav1.TypeMeta{} }},
 		{name: "root", patch: `[{"op":"replace","path":"","value":{"metadata":{"name":"other"}}}]`, changed: true,
 			change: func(c *corev1.ConfigMap) {
-				*c = corev1.ConfigMap{TypeMeta: c.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: "other"}, Immutable: ptr(false)}
+				*c = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Immutable: ptr(false)}
 			}},
 		{name: "custom object", object: custom(), patch: `[{"op":"add","path":"/spec/list/-","value":"y"},{"op":"add","path":"/spec/list/-1","value":"z"}]`, changed: true,
 			spec: map[string]any{"list": []any{"x", "y", "z"}}},

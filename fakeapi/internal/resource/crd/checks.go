@@ -14,8 +14,10 @@ import (
 	schemaobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -59,7 +61,10 @@ func (v *Version) Validate(object *unstructured.Unstructured) field.ErrorList {
 	if errs := v.validateType(object); len(errs) > 0 {
 		return errs
 	}
-	errs := apivalidation.ValidateObjectMetaAccessor(object, v.namespaced(), apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs := validateMetadataTypes(object)
+	if len(errs) == 0 {
+		errs = apivalidation.ValidateObjectMetaAccessor(object, v.namespaced(), apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	}
 	errs = append(errs, schemavalidation.ValidateCustomResource(nil, object.Object, c.schema)...)
 	errs = append(errs, v.validateScaleSpec(object)...)
 	errs = append(errs, v.validateScaleStatus(object)...)
@@ -78,7 +83,8 @@ func (v *Version) ValidateUpdate(object, old *unstructured.Unstructured) field.E
 		return errs
 	}
 	correlated := v.correlate(object, old)
-	errs := schemavalidation.ValidateCustomResourceUpdate(nil, object.Object, old.Object, c.schema, schemavalidation.WithRatcheting(correlated))
+	errs := validateMetadataTypes(object)
+	errs = append(errs, schemavalidation.ValidateCustomResourceUpdate(nil, object.Object, old.Object, c.schema, schemavalidation.WithRatcheting(correlated))...)
 	errs = append(errs, v.validateScaleSpec(object)...)
 	errs = append(errs, v.validateScaleStatus(object)...)
 	errs = append(errs, schemaobjectmeta.Validate(context.Background(), nil, object.Object, v.structural, false)...)
@@ -96,7 +102,7 @@ func (v *Version) ValidateStatusUpdate(object, old *unstructured.Unstructured) f
 		return errs
 	}
 	correlated := v.correlate(object, old)
-	var errs field.ErrorList
+	errs := validateMetadataTypes(object)
 	if status, ok := object.Object["status"]; ok {
 		var options []schemavalidation.ValidationOption
 		if v.structural != nil {
@@ -126,6 +132,22 @@ func (v *Version) validateType(object *unstructured.Unstructured) field.ErrorLis
 		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), version, fmt.Sprintf("must be %v", v.GVK.GroupVersion())))
 	}
 	return errs
+}
+
+// validateMetadataTypes checks that what metadata holds has the types of an ObjectMeta: a webhook may have left others.
+func validateMetadataTypes(object *unstructured.Unstructured) field.ErrorList {
+	path, raw := field.NewPath("metadata"), object.Object["metadata"]
+	if raw == nil {
+		return nil
+	}
+	content, ok := raw.(map[string]any)
+	if !ok {
+		return field.ErrorList{field.Invalid(path, raw, fmt.Sprintf("expected an object, got %T", raw))}
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &metav1.ObjectMeta{}); err != nil {
+		return field.ErrorList{field.Invalid(path, raw, err.Error())}
+	}
+	return nil
 }
 
 // validateLists checks that lists that are sets or maps have no duplicates, unless the old object had some already.

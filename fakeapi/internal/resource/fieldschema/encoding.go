@@ -3,6 +3,8 @@ package fieldschema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 )
@@ -53,14 +55,14 @@ func Encode(s *schema.Schema) ([]byte, error) {
 	return json.Marshal(types)
 }
 
-// Decode adds the types that Encode encoded to a schema that was not used yet.
+// Decode adds the types that Encode encoded to a schema that was not used yet, in order of name.
 func Decode(data []byte, into *schema.Schema) error {
 	var types map[string]*atom
 	if err := json.Unmarshal(data, &types); err != nil {
 		return err
 	}
-	for name, a := range types {
-		into.Types = append(into.Types, schema.TypeDef{Name: name, Atom: a.toAtom()})
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		into.Types = append(into.Types, schema.TypeDef{Name: name, Atom: types[name].toAtom()})
 	}
 	return nil
 }
