@@ -51,6 +51,8 @@ type Options struct {
 	// TypeConverter gives the schema by which a mutating policy's applyConfiguration is merged into an object of the
 	// kind, or nil where there is none: then no policy can mutate objects of the kind. It is required.
 	TypeConverter func(schema.GroupVersionKind) managedfields.TypeConverter
+	// Intercept makes the calls of webhooks instead; nil leaves them alone.
+	Intercept webhook.Intercept
 	// Clock measures how long webhooks take; the real clock when nil.
 	Clock clock.PassiveClock
 	// ReviewUIDs gives request.uid of the reviews sent to webhooks; random UUIDs when nil.
@@ -78,12 +80,12 @@ var (
 // mutatingStage is a stage of the mutating half. It notes with the attributes' reinvocation context that it changed the
 // object, and finds there whether this is the second round.
 type mutatingStage interface {
-	Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(decision.Step)) error
+	Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(...decision.Step)) error
 }
 
 // validatingStage is a stage of the validating half.
 type validatingStage interface {
-	Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(decision.Step)) error
+	Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(...decision.Step)) error
 }
 
 // New returns the chain.
@@ -111,6 +113,7 @@ func New(options Options) *Chain {
 		Clock:      options.Clock,
 		ReviewUIDs: options.ReviewUIDs,
 		Authorizer: options.Authorizer,
+		Intercept:  options.Intercept,
 	}
 	mutating := []mutatingStage{lifecycle.New(options.Namespaces)}
 	for _, plugin := range intree.Plugins(options.Params, options.InTreePlugins) {
@@ -179,7 +182,7 @@ func (h halves) Admit(ctx context.Context, a admission.Attributes, o admission.O
 }
 
 // mutate runs the mutating stages once.
-func (h halves) mutate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(decision.Step)) error {
+func (h halves) mutate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(...decision.Step)) error {
 	for _, stage := range h.chain.mutating {
 		if err := stage.Admit(ctx, a, o, report); err != nil {
 			return err

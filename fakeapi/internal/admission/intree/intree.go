@@ -54,6 +54,9 @@ const (
 	Priority       = "Priority"
 )
 
+// Names returns the names of all plugins, sorted.
+func Names() []string { return []string{LimitRanger, Priority, ServiceAccount} }
+
 // Plugins returns the plugins of the names, in the order in which they act.
 func Plugins(objects Objects, names []string) []*Plugin {
 	all := []*Plugin{
@@ -65,7 +68,7 @@ func Plugins(objects Objects, names []string) []*Plugin {
 }
 
 // Admit completes the pod of the request, if it is for one, and reports a step when the plugin changed or refused it.
-func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces, report func(decision.Step)) error {
+func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces, report func(...decision.Step)) error {
 	if a.GetResource().GroupResource() != corev1.Resource("pods") || a.GetSubresource() != "" {
 		return nil
 	}

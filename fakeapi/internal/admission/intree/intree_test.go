@@ -179,7 +179,7 @@ func admit(ctx context.Context, objects stored, plugin, subresource string, pod,
 	a := admission.NewAttributesRecord(pod, oldObject, corev1.SchemeGroupVersion.WithKind("Pod"), "ns", "probe",
 		corev1.SchemeGroupVersion.WithResource("pods"), subresource, operation, nil, false, nil)
 	for _, p := range Plugins(objects, []string{plugin}) {
-		err = p.Admit(ctx, a, nil, func(step decision.Step) { steps = append(steps, step) })
+		err = p.Admit(ctx, a, nil, func(reported ...decision.Step) { steps = append(steps, reported...) })
 	}
 	return steps, err
 }

@@ -38,7 +38,7 @@ func New(namespaces Namespaces) *Stage {
 }
 
 // Admit refuses what the life of a namespace does not allow, and reports a step when it does.
-func (s *Stage) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces, report func(decision.Step)) error {
+func (s *Stage) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces, report func(...decision.Step)) error {
 	err := s.check(ctx, a)
 	if err != nil {
 		report(decision.Step{Plugin: plugin, Outcome: decision.Denied, Reason: err.Error()})

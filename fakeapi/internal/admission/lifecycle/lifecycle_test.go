@@ -64,7 +64,7 @@ func TestLifecycle(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a := admission.NewAttributesRecord(nil, nil, tt.kind, tt.namespace, tt.object, tt.resource, "", tt.operation, nil, false, nil)
 			var steps []decision.Step
-			err := New(stored).Admit(t.Context(), a, nil, func(step decision.Step) { steps = append(steps, step) })
+			err := New(stored).Admit(t.Context(), a, nil, func(reported ...decision.Step) { steps = append(steps, reported...) })
 			if (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
 				t.Fatalf("error %v, want %q", err, tt.err)
 			}

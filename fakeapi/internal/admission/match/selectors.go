@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,14 +17,22 @@ import (
 
 // selector is a compiled label selector, or the reason why it does not compile.
 type selector struct {
-	field    string
+	// text is the field and the selector, as kubectl writes it.
+	text     string
 	selector labels.Selector
 	err      error
 }
 
 func compileSelector(field string, source *metav1.LabelSelector) selector {
 	compiled, err := metav1.LabelSelectorAsSelector(source)
-	return selector{field: field, selector: compiled, err: err}
+	if err != nil {
+		return selector{err: err}
+	}
+	text := compiled.String()
+	if text == "" {
+		text = "(selects nothing)"
+	}
+	return selector{text: field + " " + text, selector: compiled}
 }
 
 // selectsNamespace decides by the labels of the request's namespace. The reason is for a request that is not selected.
@@ -45,7 +54,7 @@ func (s *selector) selectsNamespace(ctx context.Context, a admission.Attributes,
 	if s.selector.Matches(set) {
 		return true, "", nil
 	}
-	return false, s.field + " " + s.String() + " does not select namespace " + a.GetNamespace() + ", " + describeLabels(set), nil
+	return false, s.text + " does not select namespace " + a.GetNamespace() + ", " + describeLabels(set), nil
 }
 
 // namespaceLabels are the labels of the request's namespace: those of the submitted object when a Namespace itself is
@@ -77,7 +86,7 @@ func (s *selector) selectsObject(a admission.Attributes) (bool, string, error) {
 	if s.selector.Empty() || s.selectsLabelsOf(a.GetObject()) || s.selectsLabelsOf(a.GetOldObject()) {
 		return true, "", nil
 	}
-	return false, s.field + " " + s.String() + " selects neither " + describeObjects(a.GetObject(), a.GetOldObject()), nil
+	return false, s.text + " selects neither " + describeObjects(a.GetObject(), a.GetOldObject()), nil
 }
 
 // selectsLabelsOf is false for an object that is not there or cannot have labels.
@@ -95,14 +104,6 @@ func labelsOf(obj runtime.Object) (labels.Set, bool) {
 		return nil, false
 	}
 	return accessor.GetLabels(), true
-}
-
-// String is the selector as kubectl writes it.
-func (s *selector) String() string {
-	if text := s.selector.String(); text != "" {
-		return text
-	}
-	return "(selects nothing)"
 }
 
 func describeObjects(obj, old runtime.Object) string {
@@ -132,12 +133,15 @@ func describeLabels(set labels.Set) string {
 		return "which has no labels"
 	}
 	slices.Sort(names)
-	text := "whose labels are "
+	var text strings.Builder
+	text.WriteString("whose labels are ")
 	for i, name := range names {
 		if i > 0 {
-			text += ","
+			text.WriteByte(',')
 		}
-		text += name + "=" + set[name]
+		text.WriteString(name)
+		text.WriteByte('=')
+		text.WriteString(set[name])
 	}
-	return text
+	return text.String()
 }

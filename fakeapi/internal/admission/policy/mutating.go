@@ -40,7 +40,7 @@ func NewMutating(options Options) *Mutating {
 // attributes' reinvocation context, it runs those policies again that ask for it and ran before; after a mutation it asks
 // the context for a reinvocation. Each policy and binding considered is reported as a step without Attempt, Phase and
 // Round, which the chain knows.
-func (m *Mutating) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(decision.Step)) error {
+func (m *Mutating) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(...decision.Step)) error {
 	policies := m.cache.bound(m.options.Policies.MutatingPolicies(), m.options.Policies.MutatingPolicyBindings())
 	if len(policies) == 0 || a.GetOperation() == admission.Delete {
 		return nil
@@ -63,13 +63,15 @@ func (m *Mutating) Admit(ctx context.Context, a admission.Attributes, o admissio
 			run.misconfigured(&considered[i])
 		}
 	}
+	steps := make([]decision.Step, 0, len(considered))
+	defer func() { report(steps...) }()
 	for i := range considered {
 		c := &considered[i]
 		var err error
 		if c.err == nil && !c.skipped() {
 			err = run.invoke(ctx, c)
 		}
-		report(c.step)
+		steps = append(steps, c.step)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func TestMutating(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			stage := policy.NewMutating(options(mutatingWorld(&c)))
 			c.check(t, c.run(t, twice(func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-				return stage.Admit(ctx, a, o, func(decision.Step) {})
+				return stage.Admit(ctx, a, o, func(...decision.Step) {})
 			})))
 		})
 	}

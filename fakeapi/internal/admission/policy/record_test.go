@@ -140,7 +140,7 @@ request: {kind: ValidatingAdmissionPolicy}`,
 			var steps []decision.Step
 			stage := policy.NewValidating(options(validatingWorld(&c)))
 			c.run(t, func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-				return stage.Validate(ctx, a, o, func(s decision.Step) { steps = append(steps, s) })
+				return stage.Validate(ctx, a, o, func(reported ...decision.Step) { steps = append(steps, reported...) })
 			})
 			for i := range tt.want {
 				tt.want[i].Plugin = "ValidatingAdmissionPolicy"
@@ -167,7 +167,7 @@ bindings: [{name: b, spec: {policyName: always}}, {name: b, spec: {policyName: b
 	var steps []decision.Step
 	stage := policy.NewMutating(options(mutatingWorld(&c)))
 	c.run(t, twice(func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-		return stage.Admit(ctx, a, o, func(s decision.Step) { steps = append(steps, s) })
+		return stage.Admit(ctx, a, o, func(reported ...decision.Step) { steps = append(steps, reported...) })
 	}))
 	const applied = "all mutations were applied"
 	const never = "this is the second round, and its reinvocationPolicy is Never"
@@ -202,7 +202,7 @@ func TestConfigurationsTakeEffect(t *testing.T) {
 	stage := policy.NewValidating(options(w))
 	message := func() string {
 		return c.run(t, func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-			return stage.Validate(ctx, a, o, func(decision.Step) {})
+			return stage.Validate(ctx, a, o, func(...decision.Step) {})
 		}).Message
 	}
 	denied := func(binding, message string) string {

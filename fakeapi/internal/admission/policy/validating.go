@@ -31,7 +31,7 @@ func NewValidating(options Options) *Validating {
 // Validate evaluates the policies that match the request, sends warnings and audit annotations, and refuses the request
 // with a status error if a binding with the action Deny says so. Each policy and binding considered is reported as a step
 // without Attempt, Phase and Round, which the chain knows.
-func (v *Validating) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(decision.Step)) error {
+func (v *Validating) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(...decision.Step)) error {
 	policies := v.cache.bound(v.options.Policies.ValidatingPolicies(), v.options.Policies.ValidatingPolicyBindings())
 	if len(policies) == 0 {
 		return nil
@@ -42,18 +42,22 @@ func (v *Validating) Validate(ctx context.Context, a admission.Attributes, o adm
 	}
 	objects := versions.Of(a, o)
 	run := &enforcement{authorizer: cel.CacheDecisions(v.options.Authorizer)}
-	for _, c := range candidates(ctx, validatingPlugin, &v.options, policies, a, o, objects) {
+	considered := candidates(ctx, validatingPlugin, &v.options, policies, a, o, objects)
+	steps := make([]decision.Step, 0, len(considered))
+	defer func() { report(steps...) }()
+	for i := range considered {
+		c := &considered[i]
 		if c.err != nil {
-			run.misconfigured(&c)
+			run.misconfigured(c)
 		} else if !c.skipped() {
 			in, err := input(ctx, &v.options, objects, c.kind, c.resource)
 			if err != nil {
 				return err
 			}
 			in.Authorizer = run.authorizer
-			run.evaluate(ctx, &c, in)
+			run.evaluate(ctx, c, in)
 		}
-		report(c.step)
+		steps = append(steps, c.step)
 	}
 	if err := run.trail.publish(a); err != nil {
 		return apierrors.NewInternalError(err)

@@ -58,7 +58,7 @@ func TestValidating(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			stage := policy.NewValidating(options(validatingWorld(&c)))
 			c.check(t, c.run(t, func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-				return stage.Validate(ctx, a, o, func(decision.Step) {})
+				return stage.Validate(ctx, a, o, func(...decision.Step) {})
 			}))
 		})
 	}
@@ -76,7 +76,7 @@ func TestConcurrentRequests(t *testing.T) {
 			for range 8 {
 				running.Go(func() {
 					c.check(t, c.run(t, func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-						return stage.Validate(ctx, a, o, func(decision.Step) {})
+						return stage.Validate(ctx, a, o, func(...decision.Step) {})
 					}))
 				})
 			}

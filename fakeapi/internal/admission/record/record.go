@@ -143,13 +143,18 @@ func (p *Pass) End(err error) {
 	}
 }
 
-// Report adds a step to the pass and fills in its attempt, phase and round.
-func (p *Pass) Report(step decision.Step) {
+// Report adds steps to the pass and fills in their attempt, phase and round.
+func (p *Pass) Report(steps ...decision.Step) {
 	if p == nil {
 		return
 	}
 	p.log.mu.Lock()
 	defer p.log.mu.Unlock()
-	step.Attempt, step.Phase, step.Round = p.entry.attempt, p.phase, p.round
-	p.entry.record.Steps = append(p.entry.record.Steps, step)
+	record := &p.entry.record
+	reported := len(record.Steps)
+	record.Steps = append(record.Steps, steps...)
+	for i := range record.Steps[reported:] {
+		step := &record.Steps[reported+i]
+		step.Attempt, step.Phase, step.Round = p.entry.attempt, p.phase, p.round
+	}
 }

@@ -32,7 +32,7 @@ func NewMutating(options Options, configurations func() []*admissionregistration
 
 // Admit calls the webhooks that the request concerns, one after the other, and lets them change its object. Each webhook
 // considered is reported as a step.
-func (s *Mutating) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(decision.Step)) error {
+func (s *Mutating) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(...decision.Step)) error {
 	hooks := s.hooks.of(s.configurations())
 	if len(hooks) == 0 {
 		return nil
@@ -47,8 +47,9 @@ func (s *Mutating) Admit(ctx context.Context, a admission.Attributes, o admissio
 		interfaces:   o,
 		objects:      versions.Of(a, o),
 		reinvocation: reinvocationOf(a),
-		report:       report,
+		steps:        make([]decision.Step, 0, len(hooks)),
 	}
+	defer func() { report(m.steps...) }()
 	if a.GetReinvocationContext().IsReinvoke() {
 		m.round = 1
 		m.reinvocation.begin(a.GetObject())
@@ -73,7 +74,12 @@ type mutation struct {
 	objects      *versions.Objects
 	reinvocation *reinvocation
 	round        int
-	report       func(decision.Step)
+	// steps are what is to be reported, all at once: there may be many webhooks, and most do not concern the request.
+	steps []decision.Step
+}
+
+func (m *mutation) report(step decision.Step) {
+	m.steps = append(m.steps, step)
 }
 
 // consider calls one webhook if the request concerns it. The error refuses the request.

@@ -46,7 +46,7 @@ type invocation struct {
 
 // Validate calls all webhooks that the request concerns at once and waits for all of them. When several refuse the
 // request, the client sees the refusal of the first in order. Each webhook considered is reported as a step, in order.
-func (s *Validating) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(decision.Step)) error {
+func (s *Validating) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces, report func(...decision.Step)) error {
 	hooks := s.hooks.of(s.configurations())
 	if len(hooks) == 0 {
 		return nil
@@ -66,9 +66,7 @@ func (s *Validating) Validate(ctx context.Context, a admission.Attributes, o adm
 		s.call(ctx, invocations)
 		err = conclude(ctx, a, steps, invocations)
 	}
-	for _, step := range steps {
-		report(step)
-	}
+	report(steps...)
 	return err
 }
 
