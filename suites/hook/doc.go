@@ -45,6 +45,10 @@ type Call struct {
 	Headers http.Header
 	// URL is the URL called, with its query.
 	URL string
+	// Protocol is HTTP/1.1 or HTTP/2.0.
+	Protocol string
+	// ServerName is the name that the caller wanted to see in the certificate; empty when it called an IP address.
+	ServerName string
 	// Answer is the body sent; of a truncated answer the part that was sent.
 	Answer []byte
 	// Code is the HTTP status sent; 0 when the connection was closed without an answer.

@@ -19,8 +19,8 @@ import (
 // Pool is the listeners and certificates of the webhook servers of one process. Its methods may be called from
 // several goroutines.
 //
-// All servers share one port, and differ by the path of their URLs, except that those with a fault in their certificate and those
-// that refuse connections have a port for each such fault. A server is asked for by the name that its certificate must bear, so
+// All servers share one port, and differ by the path of their URLs, except that those with a fault in their certificate, those
+// that refuse connections and those that offer HTTP/2 have a port for each of these. A server is asked for by the name that its certificate must bear, so
 // it serves any name by which an API server calls it: its address, or that of a Service.
 type Pool struct {
 	address address
@@ -42,6 +42,7 @@ const (
 	wrongName door = door(fixtures.TLSWrongName)
 	expired   door = door(fixtures.TLSExpired)
 	refusing  door = "refusing"
+	http2     door = "http2"
 )
 
 // listener is an open port.
@@ -69,7 +70,7 @@ func NewPool(address string) (*Pool, error) {
 	return &Pool{address: parsed, ours: ours, other: other, doors: map[door]*listener{}, cases: map[string]*Servers{}}, nil
 }
 
-// Open opens one webhook server for each of webhooks. Of these it reads TLS and Refuse alone: until Script is called, the
+// Open opens one webhook server for each of webhooks. Of these it reads TLS, Refuse and HTTP2 alone: until Script is called, the
 // servers answer with status 500. The id, such as a case's, becomes part of the URLs.
 func (p *Pool) Open(id string, webhooks map[string]fixtures.Webhook) (*Servers, error) {
 	p.mu.Lock()
@@ -111,6 +112,9 @@ func (p *Pool) clientConfig(segment, name string, webhook fixtures.Webhook) (Cli
 	default:
 		return ClientConfig{}, fmt.Errorf("tls is %q; want %s, %s or %s",
 			webhook.TLS, fixtures.TLSUnknownCA, fixtures.TLSWrongName, fixtures.TLSExpired)
+	}
+	if webhook.HTTP2 && through == sound {
+		through = http2
 	}
 	if webhook.Refuse {
 		through = refusing
@@ -160,11 +164,15 @@ func (p *Pool) listen(d door, hostPort string) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	// With HTTP/1.1 alone, closing a connection hits one call.
+	protocols := []string{"http/1.1"}
+	if d == http2 {
+		protocols = []string{"h2", "http/1.1"}
+	}
 	server := &http.Server{
-		Handler:  http.HandlerFunc(p.serve),
-		ErrorLog: log.New(quiet{}, "", 0),
-		// API servers speak HTTP/1.1 to webhooks, whatever is offered; so closing a connection hits one call.
-		TLSConfig: &tls.Config{GetCertificate: certificate, NextProtos: []string{"http/1.1"}},
+		Handler:   http.HandlerFunc(p.serve),
+		ErrorLog:  log.New(quiet{}, "", 0),
+		TLSConfig: &tls.Config{GetCertificate: certificate, NextProtos: protocols},
 	}
 	served := make(chan struct{})
 	go func() {

@@ -160,7 +160,13 @@ func (s *Servers) end() {
 
 // serve answers and records a call of the server under that segment of the path; false when there is none.
 func (s *Servers) serve(w http.ResponseWriter, r *http.Request, path string) bool {
-	call := &Call{Received: time.Now(), Headers: r.Header.Clone(), URL: "https://" + r.Host + r.URL.RequestURI()}
+	call := &Call{
+		Received:   time.Now(),
+		Headers:    r.Header.Clone(),
+		URL:        "https://" + r.Host + r.URL.RequestURI(),
+		Protocol:   r.Proto,
+		ServerName: r.TLS.ServerName,
+	}
 	call.Headers.Set("Host", r.Host)
 	respond, number, found := s.begin(path, call)
 	if !found {

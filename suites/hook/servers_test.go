@@ -222,3 +222,32 @@ func TestForward(t *testing.T) {
 		}
 	}
 }
+
+// TestConnection shows that a call carries what is told of its connection.
+func TestConnection(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		http2      bool // offered
+		wantsHTTP2 bool
+		serverName string
+		protocol   string
+	}{
+		{name: "both want HTTP/2", http2: true, wantsHTTP2: true, serverName: "hook.ns.svc", protocol: "HTTP/2.0"},
+		{name: "it is not offered", wantsHTTP2: true, serverName: "hook.ns.svc", protocol: "HTTP/1.1"},
+		{name: "it is not wanted", http2: true, protocol: "HTTP/1.1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			servers := open(t, openPool(t, "127.0.0.1"), map[string]fixtures.Webhook{"h": {HTTP2: test.http2}})
+			config := servers.ClientConfigs()["h"]
+			client := clientFor(t, config, test.serverName)
+			client.Transport.(*http.Transport).ForceAttemptHTTP2 = test.wantsHTTP2
+			if _, _, _, err := post(t, client, config.URL, configMapReview); err != nil {
+				t.Fatal(err)
+			}
+			calls := drain(t, servers)
+			if len(calls) != 1 || calls[0].Protocol != test.protocol || calls[0].ServerName != test.serverName {
+				t.Errorf("calls %+v, want one by %s for %q", calls, test.protocol, test.serverName)
+			}
+		})
+	}
+}

@@ -16,6 +16,8 @@ type call struct {
 	review  map[string]any
 	headers map[string]any // lower-case names to lists of values
 	url     string
+	// protocol and serverName are of the connection that the call came over.
+	protocol, serverName string
 }
 
 func (c call) request() map[string]any {
@@ -254,6 +256,7 @@ func checkCall(want expectedCall, calls []call, index int) ([]reports.Failure, e
 	}
 	variables := map[string]any{
 		"review": got.review, "request": anyMap(got.request()), "headers": got.headers, "url": got.url, "calls": reviews,
+		"protocol": got.protocol, "serverName": got.serverName,
 		"object": got.request()["object"], "oldObject": got.request()["oldObject"], "options": got.request()["options"],
 	}
 	unmet, err := checkAsserts(want.path+".assert", expr.Call, want.Assert, variables, got.review)

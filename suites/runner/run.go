@@ -229,7 +229,7 @@ func (r *run) drain(ctx context.Context) ([]call, error) {
 			return nil, fmt.Errorf("webhook server %s: the review: %w", c.Hook, err)
 		}
 		decoded, _ := review.(map[string]any)
-		calls[i] = call{hook: c.Hook, review: decoded, headers: lowerCase(c.Headers), url: c.URL}
+		calls[i] = call{hook: c.Hook, review: decoded, headers: lowerCase(c.Headers), url: c.URL, protocol: c.Protocol, serverName: c.ServerName}
 		if n := len(r.transcript); n > 0 {
 			shown := &r.transcript[n-1]
 			shown.Calls = append(shown.Calls, reports.Call{Hook: c.Hook, Review: string(c.Raw), Answer: string(c.Answer)})
