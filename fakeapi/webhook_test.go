@@ -1,11 +1,13 @@
 package fakeapi_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -13,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/cert"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/decision"
@@ -181,4 +184,85 @@ func TestConfigurationsTakeEffectAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A webhook by service is called where ServiceAddresses says, under the name of the service. When its certificate is
+// changed, the connections that there are go on; new ones need a caBundle that vouches for the new one.
+func TestServiceAddresses(t *testing.T) {
+	const name = "hook.team.svc"
+	first, firstBundle := serving(t, name)
+	second, secondBundle := serving(t, name)
+	var certificate atomic.Pointer[tls.Certificate]
+	certificate.Store(&first)
+	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(req.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{req.TLS.ServerName + " " + req.Host}}
+		if err := json.NewEncoder(w).Encode(review); err != nil {
+			t.Error(err)
+		}
+	}))
+	hook.TLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.Load(), nil }}
+	hook.StartTLS()
+	defer hook.Close()
+
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "hook"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name:                    "hook.example.com",
+			Rules:                   onConfigMaps,
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service:  &admissionregistrationv1.ServiceReference{Namespace: "team", Name: "hook", Port: new(int32(8443))},
+				CABundle: firstBundle,
+			},
+		}},
+	}
+	server := start(t, fakeapi.Options{
+		Objects:          []runtime.Object{configuration},
+		ServiceAddresses: map[string]string{"team/hook:8443": hook.Listener.Addr().String()},
+	})
+	create := func(when, wantError string) {
+		t.Helper()
+		answer := do(t, server, "POST", "/api/v1/namespaces/default/configmaps?dryRun=All", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, "Content-Type", "application/json")
+		warning := answer.header.Get("Warning")
+		switch {
+		case wantError == "" && (answer.code != http.StatusCreated || warning != `299 - "`+name+` `+name+`:8443"`):
+			t.Errorf("%s: %d %s, warning %q", when, answer.code, answer.body, warning)
+		case wantError != "" && !strings.Contains(string(answer.body), wantError):
+			t.Errorf("%s: %d %s, want %s", when, answer.code, answer.body, wantError)
+		}
+	}
+	create("at first", "")
+	certificate.Store(&second)
+	create("with a new certificate, over the old connection", "")
+	hook.CloseClientConnections()
+	create("over a new connection", "certificate signed by unknown authority")
+	client := clientFor(t, server.RESTConfig()).AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	stored, err := client.Get(t.Context(), "hook", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.Webhooks[0].ClientConfig.CABundle = secondBundle
+	if _, err := client.Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	create("with the new caBundle", "")
+}
+
+// serving makes a certificate for a name, and the bundle that vouches for it.
+func serving(t *testing.T, name string) (tls.Certificate, []byte) {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey(name, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair, certificate
 }
