@@ -68,12 +68,14 @@ func (o *Options) send(ctx context.Context, h *hook, sent review, mutating bool)
 	call := &decision.Call{URL: request.URL().String(), ReviewVersion: sent.version, UID: string(sent.uid)}
 
 	start := o.Clock.Now()
-	result := request.Do(ctx)
+	decoded, err := o.intercepted(ctx, h, sent, mutating, call.URL, func(ctx context.Context) (runtime.Object, error) {
+		result := request.Do(ctx)
+		result.StatusCode(&call.Status)
+		decoded := emptyReview(sent.version)
+		return decoded, result.Into(decoded)
+	})
 	call.Duration = o.Clock.Since(start)
-	result.StatusCode(&call.Status)
-
-	decoded := emptyReview(sent.version)
-	if err := result.Into(decoded); err != nil {
+	if err != nil {
 		err = h.failed("failed to call webhook: %w", err)
 		call.Error = err.Error()
 		return nil, call, err

@@ -18,7 +18,7 @@
 //   - Validating webhooks are called all at once. All of them are called even when one refuses.
 //
 // A request goes this way through the files: hook.go (the compiled webhook), concern.go (is it called?), review.go (what
-// it is asked), client.go and service.go (over which connection), call.go (the call), response.go (is the answer
+// it is asked), client.go and service.go (over which connection), call.go (the call), intercept.go (who may stand before it), response.go (is the answer
 // valid?), settle.go (what follows from it), patch.go (the changed object). mutating.go with reinvocation.go, and
 // validating.go, are the two stages that put these together.
 package webhook
@@ -37,7 +37,7 @@ const (
 	validatingPlugin = "ValidatingAdmissionWebhook"
 )
 
-// Options are what the stages work with; all of them are required but Authorizer.
+// Options are what the stages work with; all of them are required but Authorizer and Intercept.
 type Options struct {
 	// Namespaces are looked up for namespace selectors.
 	Namespaces match.Namespaces
@@ -49,4 +49,6 @@ type Options struct {
 	ReviewUIDs func() types.UID
 	// Authorizer answers authorizer in match conditions.
 	Authorizer authorizer.UnconditionalAuthorizer
+	// Intercept makes the calls instead; nil leaves them alone.
+	Intercept Intercept
 }
