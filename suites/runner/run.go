@@ -13,7 +13,8 @@ import (
 )
 
 // Run executes one case on the server and takes away what the case made, also when it failed or ctx was cancelled.
-// The result is an error, and never a pass, when the suite or the environment failed.
+// The result is an error, and never a pass, when the suite or the environment failed; a case that found a fault before
+// it could not be taken away is a failure all the same.
 func Run(ctx context.Context, s *Server, c *fixtures.LoadedCase) reports.Result {
 	result := Describe(c)
 	result.Start = time.Now()
@@ -27,22 +28,26 @@ func Run(ctx context.Context, s *Server, c *fixtures.LoadedCase) reports.Result 
 		r.explain()
 	}
 	err = r.inWords(ctx, err)
-	err = together(err, r.clear(ctx, err))
+	left := r.clear(ctx, err)
 	result.Duration = time.Since(result.Start)
 	result.LeftOut = r.leftOut
-	result.Failures = r.failures
 	switch {
-	case err != nil:
-		result.Outcome, result.Transcript = reports.Error, r.transcript
+	case err == nil && len(r.failures) > 0:
+		// What keeps the case from being cleared away may be the very fault that it found.
+		result.Outcome, err = reports.Fail, left
+	case err != nil || left != nil:
+		result.Outcome, err = reports.Error, together(err, left)
+	default:
+		result.Outcome = reports.Pass
+		return result
+	}
+	result.Transcript, result.Failures = r.transcript, r.failures
+	if err != nil {
 		failure := r.failure(reports.Failure{Message: err.Error()})
 		if dead := (*DeadError)(nil); errors.As(err, &dead) {
 			failure.Actual = dead.Log
 		}
 		result.Failures = append(result.Failures, failure)
-	case len(r.failures) > 0:
-		result.Outcome, result.Transcript = reports.Fail, r.transcript
-	default:
-		result.Outcome = reports.Pass
 	}
 	return result
 }

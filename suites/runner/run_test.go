@@ -247,22 +247,39 @@ steps:
 }
 
 func TestRunLeavesSomethingOver(t *testing.T) {
-	server, under := newAPIServer(t)
-	s, err := New(under, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.at = func(line string) {
-		if strings.HasPrefix(line, "DELETE /api/v1/nodes") {
-			server.die()
-		}
-	}
-	result := Run(t.Context(), s, caseOf(t, `
+	for _, test := range []struct {
+		name, expect string
+		outcome      reports.Outcome
+		messages     []string
+	}{
+		{name: "nothing else is wrong", expect: "{code: 201}", outcome: reports.Error, messages: []string{"is left over"}},
+		{name: "the case found a fault", expect: "{code: 200}", outcome: reports.Fail, messages: []string{"code", "is left over"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server, under := newAPIServer(t)
+			s, err := New(under, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.at = func(line string) {
+				if strings.HasPrefix(line, "DELETE /api/v1/nodes") {
+					server.die()
+				}
+			}
+			result := Run(t.Context(), s, caseOf(t, `
 steps:
 - create: {apiVersion: v1, kind: Node, metadata: {name: "${case}", labels: "${caseLabels}"}}
+  expect: `+test.expect+`
 `))
-	if result.Outcome != reports.Error || !strings.Contains(result.Failures[0].Message, "is left over") {
-		t.Errorf("outcome %s, %+v; want an error that says what is left over", result.Outcome, result.Failures)
+			if result.Outcome != test.outcome || len(result.Failures) != len(test.messages) {
+				t.Fatalf("outcome %s, %+v; want %s with %d failures", result.Outcome, result.Failures, test.outcome, len(test.messages))
+			}
+			for i, message := range test.messages {
+				if !strings.Contains(result.Failures[i].Message, message) {
+					t.Errorf("failure %d is %q, want one about %q", i, result.Failures[i].Message, message)
+				}
+			}
+		})
 	}
 }
 
