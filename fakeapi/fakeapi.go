@@ -1,9 +1,3 @@
-// Package fakeapi is a Kubernetes API server in the process of a Go test or program: the REST API of Kubernetes v1.37 over
-// objects in memory, with admission (webhooks, policies), role-based access control, audit and watches, and without
-// etcd, nodes or controllers. It starts in milliseconds, listens on loopback with TLS, and any client of Kubernetes can
-// talk to it.
-//
-// Several servers may live in one process.
 package fakeapi
 
 import (
@@ -11,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/decision"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/intree"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/audit"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/serve"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/store"
@@ -35,6 +33,8 @@ type Server struct {
 	decisions *serve.Decisions
 	// release undoes what Start bound to its context.
 	release func() bool
+	// loaded tells that the objects of the options are there.
+	loaded atomic.Bool
 
 	mu      sync.Mutex
 	running *instance // nil when stopped
@@ -46,7 +46,9 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.listener, err = serve.Listen(ctx, s.options.Address); err != nil {
+	if s.options.InMemory {
+		s.listener = serve.ListenInMemory()
+	} else if s.listener, err = serve.Listen(ctx, s.options.Address); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx); err != nil {
@@ -56,6 +58,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		s.Stop()
 		return nil, err
 	}
+	s.loaded.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.release = context.AfterFunc(ctx, s.Stop)
@@ -64,11 +67,20 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 
 // newServer makes what lasts over restarts.
 func newServer(options Options) (*Server, error) {
+	if options.InMemory && options.Address != "" {
+		return nil, fmt.Errorf("options: Address is %q of a server that is InMemory", options.Address)
+	}
 	if options.Address == "" {
 		options.Address = "127.0.0.1:0"
 	}
 	if options.History == 0 {
 		options.History = defaultHistory
+	}
+	known := intree.Names()
+	for i, name := range options.AdmissionPlugins {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("options: AdmissionPlugins[%d] is %q: want one of %s", i, name, strings.Join(known, ", "))
+		}
 	}
 	host, _, err := net.SplitHostPort(options.Address)
 	if err != nil {
@@ -98,7 +110,7 @@ func newServer(options Options) (*Server, error) {
 		identity:  identity,
 		tokens:    serve.NewTokens(users),
 		admin:     admin,
-		store:     store.New(store.Options{}),
+		store:     store.New(store.Options{Revision: options.FirstResourceVersion}),
 		recorder:  audit.NewRecorder(recording),
 		decisions: serve.NewDecisions(options.History, options.Explain),
 	}, nil
@@ -168,6 +180,7 @@ func (s *Server) anonymousConfig() *rest.Config {
 	return &rest.Config{
 		Host:            "https://" + s.listener.Address(),
 		TLSClientConfig: rest.TLSClientConfig{CAData: s.identity.CertificateAuthority()},
+		Dial:            s.listener.Dial(),
 		// No limit on the client's side: the server has none either.
 		QPS: -1,
 	}

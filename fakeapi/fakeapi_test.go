@@ -193,6 +193,8 @@ func TestBadOptions(t *testing.T) {
 		want    string
 	}{
 		"address":        {fakeapi.Options{Address: "here"}, `Address "here" is not host:port`},
+		"two addresses":  {fakeapi.Options{Address: "127.0.0.1:0", InMemory: true}, `Address is "127.0.0.1:0" of a server that is InMemory`},
+		"unknown plugin": {fakeapi.Options{AdmissionPlugins: []string{"Priority", "Magic"}}, `AdmissionPlugins[1] is "Magic": want one of LimitRanger, Priority, ServiceAccount`},
 		"nameless user":  {fakeapi.Options{Users: []fakeapi.User{{Token: "t"}}}, "Users[0] needs a Token and a Name"},
 		"shared token":   {fakeapi.Options{Users: []fakeapi.User{{Token: "t", Name: "a"}, {Token: "t", Name: "b"}}}, `Users[1], "b", has the token of another user`},
 		"missing file":   {fakeapi.Options{Load: []string{"testdata/missing.yaml"}}, "testdata/missing.yaml"},

@@ -69,6 +69,8 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		Configurations:   sources,
 		Params:           sources,
 		ServiceEndpoints: s.options.ServiceAddresses,
+		InTreePlugins:    s.options.AdmissionPlugins,
+		Intercept:        s.interceptWebhooks(),
 		Authorizer:       authorizer,
 		TypeConverter:    sources.TypeConverter,
 		ReviewUIDs:       s.options.UIDs,
@@ -96,6 +98,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		AuditPolicy:   policy,
 		AuditSink:     s.recorder,
 		Decisions:     s.decisions,
+		Intercept:     s.interceptRequests(),
 		Address:       s.listener.Address(),
 		Logger:        s.options.Logger,
 	}

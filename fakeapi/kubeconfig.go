@@ -8,7 +8,7 @@ import (
 )
 
 // Kubeconfig returns a kubeconfig file for the administrator, as YAML. It holds a bearer token: whoever can read it can
-// do everything on the server.
+// do everything on the server. It leads nowhere if the server is InMemory.
 func (s *Server) Kubeconfig() []byte {
 	const name = "gatehouse"
 	rest := s.RESTConfig()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +67,10 @@ func toUnstructured(object runtime.Object) (*unstructured.Unstructured, error) {
 	if converted.GetKind() != "" && converted.GetAPIVersion() != "" {
 		return converted, nil
 	}
+	if _, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok { // the scheme of clients does not know it
+		converted.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+		return converted, nil
+	}
 	kinds, _, err := scheme.Scheme.ObjectKinds(object)
 	if err != nil {
 		return nil, fmt.Errorf("a %T without apiVersion and kind: %w", object, err)
@@ -114,6 +119,10 @@ func newLoader(config *rest.Config) (*loader, error) {
 func (l *loader) create(ctx context.Context, object *unstructured.Unstructured) error {
 	gvk := object.GroupVersionKind()
 	mapping, err := l.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		l.mapper.Reset() // an object before this one may have defined the kind
+		mapping, err = l.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	}
 	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("%s %s: the server has no such kind", gvk.GroupVersion(), gvk.Kind)
 	}

@@ -16,8 +16,13 @@ import (
 type Options struct {
 	// Address is where to listen, as host:port; port 0 takes a free one. It is 127.0.0.1:0 when empty.
 	Address string
+	// InMemory makes a server without a port: only clients in this process that are made from RESTConfig or UserConfig
+	// reach it, by connections in memory, with TLS as always. Address must be empty then. Such a server can live in a
+	// bubble of testing/synctest, with its clients.
+	InMemory bool
 
-	// Objects are created through the API, in order, before Start returns.
+	// Objects are created through the API, in order, before Start returns. The kinds of a CustomResourceDefinition are
+	// served when it is created: objects of them may follow.
 	Objects []runtime.Object
 	// Load names YAML or JSON files, or directories of them, whose objects are created through the API, in order, before
 	// Start returns: files in the order given, the files of a directory and those below it in order of their paths, the
@@ -31,6 +36,13 @@ type Options struct {
 	// ServiceAddresses says where the services are that webhooks name in clientConfig.service: from "namespace/name:port"
 	// to "host:port". Without an entry a webhook by service cannot be reached.
 	ServiceAddresses map[string]string
+
+	// AdmissionPlugins are the names of the built-in admission plugins that are on, of LimitRanger, Priority and
+	// ServiceAccount. LimitRanger and Priority are when it is nil: they leave a pod alone that has nothing to do with
+	// them. NamespaceLifecycle and the plugins for webhooks and policies always are.
+	AdmissionPlugins []string
+	// Faults stand in the way of requests and of calls of webhooks.
+	Faults Faults
 
 	// AuditPolicy says which requests have audit events, and of what level. When nil, all requests have them, at level
 	// Request.
@@ -50,6 +62,9 @@ type Options struct {
 
 	// Clock stamps objects and audit events; the wall clock when nil.
 	Clock clock.Clock
+	// FirstResourceVersion is the resource version of the first object that is written, one that every server starts
+	// with; each later write has the next. It is 2 when 0. What came before it is too old to watch or list from.
+	FirstResourceVersion uint64
 	// UIDs makes metadata.uid of objects and request.uid of the reviews that webhooks get; random UUIDs when nil.
 	UIDs func() types.UID
 	// Logger hears what goes wrong inside the server; nobody does when it is the zero Logger. The libraries of Kubernetes

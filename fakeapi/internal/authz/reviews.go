@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -29,13 +30,13 @@ func Review(ctx context.Context, auth Authorizer, obj runtime.Object) error {
 		errs := validateSubject(&review.Spec)
 		errs = append(errs, validateMetadata(review.ObjectMeta, "must be empty")...)
 		if len(errs) > 0 {
-			return invalid("SubjectAccessReview", errs)
+			return invalid(errs)
 		}
 		review.Status = decide(ctx, auth, attributesOf(&review.Spec))
 
 	case *authorizationv1.LocalSubjectAccessReview:
 		if errs := validateLocal(review); len(errs) > 0 {
-			return invalid("LocalSubjectAccessReview", errs)
+			return invalid(errs)
 		}
 		review.Status = decide(ctx, auth, attributesOf(&review.Spec))
 
@@ -43,7 +44,7 @@ func Review(ctx context.Context, auth Authorizer, obj runtime.Object) error {
 		errs := validateAttributes(review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
 		errs = append(errs, validateMetadata(review.ObjectMeta, "must be empty")...)
 		if len(errs) > 0 {
-			return invalid("SelfSubjectAccessReview", errs)
+			return invalid(errs)
 		}
 		who, err := requester(ctx)
 		if err != nil {
@@ -125,8 +126,9 @@ func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.Attr
 	return attributes(who, spec.ResourceAttributes, spec.NonResourceAttributes)
 }
 
-func invalid(kind string, errs field.ErrorList) error {
-	return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
+// invalid does not say of what kind the review is, as the real API server does not.
+func invalid(errs field.ErrorList) error {
+	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
 }
 
 func validateSubject(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {

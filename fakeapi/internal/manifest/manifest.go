@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -93,7 +94,11 @@ func Parse(file string, data []byte) ([]Object, error) {
 		text := strings.Repeat("\n", document.line-1) + document.text
 		var content map[string]any
 		at := position(file, document.firstContent, document.number)
-		if err := yaml.UnmarshalStrict([]byte(text), &content); err != nil {
+		encoded, err := yaml.YAMLToJSONStrict([]byte(text))
+		if err == nil {
+			err = json.Unmarshal(encoded, &content) // keeps integers
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 		object := &unstructured.Unstructured{Object: content}
@@ -109,7 +114,7 @@ func Parse(file string, data []byte) ([]Object, error) {
 			add(object)
 			continue
 		}
-		err := object.EachListItem(func(item runtime.Object) error {
+		err = object.EachListItem(func(item runtime.Object) error {
 			add(item.(*unstructured.Unstructured))
 			return nil
 		})

@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -47,6 +48,18 @@ metadata: {name: d}
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Integers stay integers, however large, as clients of the API have them.
+func TestParseKeepsIntegers(t *testing.T) {
+	objects, err := manifest.Parse("f.yaml", []byte("apiVersion: v1\nkind: A\nspec: {large: 9007199254740993, fraction: 0.5}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"large": int64(9007199254740993), "fraction": 0.5}
+	if got := objects[0].Object["spec"]; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %#v, want %#v", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package resource_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -65,4 +66,40 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+var (
+	uids  = regexp.MustCompile(`uid-\d+`)
+	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+)
+
+// comparable gives values that differ from server to server the names that the recording has for them.
+func comparable(value any) map[string]any {
+	return comparableValue("", value).(map[string]any)
+}
+
+func comparableValue(key string, value any) any {
+	switch key {
+	case "clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort":
+		return "IP"
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		result := map[string]any{}
+		for key, value := range v {
+			if key != "managedFields" {
+				result[key] = comparableValue(key, value)
+			}
+		}
+		return result
+	case []any:
+		result := make([]any, len(v))
+		for i := range v {
+			result[i] = comparableValue("", v[i])
+		}
+		return result
+	case string:
+		return times.ReplaceAllString(uids.ReplaceAllString(v, "UID"), "TIME")
+	}
+	return value
 }

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/printers"
 )
 
 // minorVersion is the minor version of the API server that the catalogue follows.
@@ -164,14 +165,23 @@ func (c *Catalogue) builtinView(row *row, version schema.GroupVersion) (*view, e
 		newObject: func() runtime.Object { return mustNew(c.scheme, kind) },
 		newList:   func() runtime.Object { return mustNew(c.scheme, list) },
 		typer:     c.scheme, convertor: c.scheme,
-		table: rest.NewDefaultTableConvertor(version.WithResource(row.resource).GroupResource()),
 	}
+	v.table = printers.New(v.stored, v.printed())
 	v.hasStatus = slices.ContainsFunc(row.subresources, func(s subresource) bool { return s.name == "status" })
 	if v.hasStatus {
 		v.resets = resetsOf(version.String(), fieldpath.MakePathOrDie("status"))
 	}
 	v.strategy = v.inServedVersion(row.strategy)
 	return v, nil
+}
+
+// printed tells printers when they are asked, and in which version they get objects.
+func (v *view) printed() printers.Options {
+	options := printers.Options{Now: v.catalogue.clock.Now}
+	if v.kind != v.storedKind {
+		options.Stored = func(object runtime.Object) (runtime.Object, error) { return v.write(object.DeepCopyObject()) }
+	}
+	return options
 }
 
 // mustNew makes an object of a kind that is known to be there.
@@ -249,7 +259,7 @@ func (h hookedAuthorizer) Authorize(ctx context.Context, attributes authorizer.A
 // groupOrder is the order of the built-in groups in discovery; the groups of custom resources come after them.
 func groupOrder() []string {
 	return []string{
-		"", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
+		"", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
 		"certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io",
 		"node.k8s.io", "discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io",

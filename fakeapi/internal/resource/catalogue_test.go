@@ -1,63 +1,15 @@
 package resource_test
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource"
 )
-
-// discovery is what a kube-apiserver v1.37.2 with default settings serves, without the group apiregistration.k8s.io.
-type discovery struct {
-	Groups    []resource.Group                `json:"groups"`
-	Resources map[string][]metav1.APIResource `json:"resources"`
-}
-
-func TestServesWhatTheRealServerServes(t *testing.T) {
-	data, err := os.ReadFile("testdata/discovery.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var recorded discovery
-	if err := json.Unmarshal(data, &recorded); err != nil {
-		t.Fatal(err)
-	}
-	c := newCatalogue(t, resource.Options{})
-	core := resource.Group{Versions: []string{"v1"}}
-	if diff := cmp.Diff(append([]resource.Group{core}, recorded.Groups...), c.Groups()); diff != "" {
-		t.Errorf("groups (-real +ours):\n%s", diff)
-	}
-	served := map[string][]metav1.APIResource{}
-	for _, r := range c.Resources() {
-		served[r.GVR.GroupVersion().String()] = append(served[r.GVR.GroupVersion().String()], apiResource(r))
-	}
-	if diff := cmp.Diff(recorded.Resources, served); diff != "" {
-		t.Errorf("resources (-real +ours):\n%s", diff)
-	}
-}
-
-// apiResource shows a resource as discovery does.
-func apiResource(r *resource.Resource) metav1.APIResource {
-	shown := metav1.APIResource{
-		Name: r.GVR.Resource, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.GVK.Kind, Verbs: r.Verbs,
-		ShortNames: r.ShortNames, Categories: r.Categories, StorageVersionHash: r.StorageVersionHash,
-	}
-	if r.Subresource != "" {
-		shown.Name += "/" + r.Subresource
-	}
-	if r.GVK.GroupVersion() != r.GVR.GroupVersion() {
-		shown.Group, shown.Version = r.GVK.Group, r.GVK.Version
-	}
-	return shown
-}
 
 // TestVerbsAreWhatTheStorageCan holds because servers ask the storage what it can.
 func TestVerbsAreWhatTheStorageCan(t *testing.T) {
@@ -133,20 +85,21 @@ func TestEquivalentResources(t *testing.T) {
 }
 
 func TestOptionalVersions(t *testing.T) {
-	beta := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1beta1", Resource: "validatingadmissionpolicies"}
+	beta := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1beta1", Resource: "mutatingadmissionpolicies"}
 	if _, served := newCatalogue(t, resource.Options{}).Lookup(beta, ""); served {
 		t.Error("a beta version is served by default")
 	}
 	c := newCatalogue(t, resource.Options{EnabledVersions: []schema.GroupVersion{beta.GroupVersion()}})
 	a := api{t: t, catalogue: c}
-	a.do("POST", "/apis/admissionregistration.k8s.io/v1beta1/validatingadmissionpolicies", object{
-		"apiVersion": "admissionregistration.k8s.io/v1beta1", "kind": "ValidatingAdmissionPolicy", "metadata": object{"name": "p"},
+	a.do("POST", "/apis/admissionregistration.k8s.io/v1beta1/mutatingadmissionpolicies", object{
+		"apiVersion": "admissionregistration.k8s.io/v1beta1", "kind": "MutatingAdmissionPolicy", "metadata": object{"name": "p"},
 		"spec": object{
-			"matchConstraints": object{"resourceRules": []any{object{"operations": []any{"CREATE"}, "apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"pods"}}}},
-			"validations":      []any{object{"expression": "true"}},
+			"matchConstraints":   object{"resourceRules": []any{object{"operations": []any{"CREATE"}, "apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"pods"}}}},
+			"mutations":          []any{object{"patchType": "JSONPatch", "jsonPatch": object{"expression": `[JSONPatch{op: "remove", path: "/spec"}]`}}},
+			"reinvocationPolicy": "Never",
 		},
 	})
-	stable := a.do("GET", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p", nil)
+	stable := a.do("GET", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/p", nil)
 	if got := nested(stable, "spec", "failurePolicy"); got != "Fail" {
 		t.Errorf("failurePolicy %v after a write through v1beta1, want the default", got)
 	}

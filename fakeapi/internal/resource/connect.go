@@ -3,20 +3,18 @@ package resource
 import (
 	"context"
 	"fmt"
-	"io"
+	"net"
 	"net/http"
-	"net/url"
-	"reflect"
+	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/store"
@@ -31,8 +29,11 @@ type connectREST struct {
 	subpath bool
 	methods []string
 	// refuse says why there is no connection.
-	refuse func(ctx context.Context, parent *REST, name string) error
+	refuse refusal
 }
+
+// refusal says why the client is not connected with the object of that name.
+type refusal func(ctx context.Context, parent *REST, name string, options runtime.Object) error
 
 var _ rest.Connecter = &connectREST{}
 
@@ -43,8 +44,8 @@ func (c *connectREST) New() runtime.Object { return c.options() }
 func (c *connectREST) Destroy() {}
 
 // Connect implements rest.Connecter.
-func (c *connectREST) Connect(ctx context.Context, name string, _ runtime.Object, _ rest.Responder) (http.Handler, error) {
-	return nil, c.refuse(ctx, c.parent, name)
+func (c *connectREST) Connect(ctx context.Context, name string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
+	return nil, c.refuse(ctx, c.parent, name, options)
 }
 
 // NewConnectOptions implements rest.Connecter.
@@ -66,7 +67,7 @@ func stream(name, kind string, options func() runtime.Object) subresource {
 }
 
 // proxied makes a subresource such as services/proxy.
-func proxied(kind string, options func() runtime.Object, refuse func(ctx context.Context, parent *REST, name string) error) subresource {
+func proxied(kind string, options func() runtime.Object, refuse refusal) subresource {
 	return subresource{
 		name: "proxy", kindName: kind, verbs: []string{"create", "delete", "get", "patch", "update"},
 		storage: func(parent *REST) rest.Storage {
@@ -78,37 +79,84 @@ func proxied(kind string, options func() runtime.Object, refuse func(ctx context
 	}
 }
 
-func refuseStream(ctx context.Context, pods *REST, name string) error {
+func refuseStream(ctx context.Context, pods *REST, name string, options runtime.Object) error {
 	found, err := pods.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	if node := found.(*corev1.Pod).Spec.NodeName; node != "" {
-		return noKubelet(pods, node)
+	pod := found.(*corev1.Pod)
+	switch o := options.(type) {
+	case *corev1.PodExecOptions:
+		err = checkContainer(pod, o.Container)
+	case *corev1.PodAttachOptions:
+		err = checkContainer(pod, o.Container)
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", name))
+	if err != nil {
+		return err
+	}
+	if pod.Spec.NodeName == "" {
+		return apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", name))
+	}
+	return noKubelet(pods, pod.Spec.NodeName)
 }
 
-func refusePodProxy(ctx context.Context, pods *REST, id string) error {
+// checkContainer checks the name of a container of a pod, which may be left out where there is only one.
+func checkContainer(pod *corev1.Pod, container string) error {
+	var names []string
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		names = append(names, c.Name)
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		names = append(names, c.Name)
+	}
+	switch {
+	case container == "" && len(pod.Spec.Containers) > 1:
+		return apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %s", pod.Name, names))
+	case container != "" && !slices.Contains(names, container):
+		return apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", container, pod.Name))
+	}
+	return nil
+}
+
+func refusePodProxy(ctx context.Context, pods *REST, id string, _ runtime.Object) error {
 	_, name, _, valid := utilnet.SplitSchemeNamePort(id)
 	if !valid {
 		return apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q", id))
 	}
-	if _, err := pods.Get(ctx, name, &metav1.GetOptions{}); err != nil {
+	found, err := pods.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
 		return err
 	}
-	return apierrors.NewBadRequest("address not allowed")
+	if ip := net.ParseIP(found.(*corev1.Pod).Status.PodIP); ip == nil || !ip.IsGlobalUnicast() {
+		return apierrors.NewBadRequest("address not allowed")
+	}
+	return notImplemented(pods, name, "no pod runs behind fakeapi that could be connected to")
 }
 
-func refuseServiceProxy(_ context.Context, _ *REST, id string) error {
-	_, name, _, valid := utilnet.SplitSchemeNamePort(id)
+func refuseServiceProxy(ctx context.Context, services *REST, id string, _ runtime.Object) error {
+	_, name, port, valid := utilnet.SplitSchemeNamePort(id)
 	if !valid {
 		return apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q", id))
+	}
+	if number, err := strconv.ParseInt(port, 10, 32); err == nil {
+		found, err := services.Get(ctx, name, &metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(found.(*corev1.Service).Spec.Ports, func(p corev1.ServicePort) bool { return int64(p.Port) == number }) {
+			return apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", number, name))
+		}
+	}
+	for _, object := range services.catalogue.Stored(discoveryv1.Resource("endpointslices"), request.NamespaceValue(ctx)) {
+		slice := object.(*discoveryv1.EndpointSlice)
+		if slice.Labels[discoveryv1.LabelServiceName] == name && len(slice.Endpoints) > 0 {
+			return notImplemented(services, name, "no pod runs behind fakeapi that could be connected to")
+		}
 	}
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 }
 
-func refuseNodeProxy(ctx context.Context, nodes *REST, id string) error {
+func refuseNodeProxy(ctx context.Context, nodes *REST, id string, _ runtime.Object) error {
 	_, name, _, valid := utilnet.SplitSchemeNamePort(id)
 	if !valid {
 		return apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", id))
@@ -125,137 +173,14 @@ func noKubelet(asked *REST, node string) error {
 	if _, err := asked.catalogue.store.Get(store.Key{Resource: corev1.Resource("nodes"), Name: node}); err != nil {
 		return apierrors.NewNotFound(asked.resource.GroupResource(), node)
 	}
-	return apierrors.NewInternalError(fmt.Errorf("no kubelet answers for node %q: fakeapi runs none", node))
+	return notImplemented(asked, node, fmt.Sprintf("no kubelet runs behind fakeapi that could be asked on node %q", node))
 }
 
-// logREST is the storage of pods/log.
-type logREST struct {
-	pods *REST
-}
-
-var (
-	_ rest.GetterWithOptions = &logREST{}
-	_ rest.StorageMetadata   = &logREST{}
-)
-
-// New implements rest.Storage.
-func (l *logREST) New() runtime.Object { return &corev1.Pod{} }
-
-// Destroy implements rest.Storage; there is nothing to release.
-func (l *logREST) Destroy() {}
-
-// ProducesMIMETypes implements rest.StorageMetadata: the log itself is text.
-func (l *logREST) ProducesMIMETypes(string) []string { return []string{"text/plain"} }
-
-// ProducesObject implements rest.StorageMetadata.
-func (l *logREST) ProducesObject(string) any { return "" }
-
-// NewGetOptions implements rest.GetterWithOptions.
-func (l *logREST) NewGetOptions() (runtime.Object, bool, string) {
-	return &corev1.PodLogOptions{}, false, ""
-}
-
-// Get implements rest.GetterWithOptions. A pod without a node has no log; the others have one that nobody can fetch.
-func (l *logREST) Get(ctx context.Context, name string, _ runtime.Object) (runtime.Object, error) {
-	found, err := l.pods.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if node := found.(*corev1.Pod).Spec.NodeName; node != "" {
-		return nil, noKubelet(l.pods, node)
-	}
-	return emptyStream{}, nil
-}
-
-// emptyStream is a log that is not there. It is an object only in that handlers pass it along as one.
-type emptyStream struct{}
-
-var _ rest.ResourceStreamer = emptyStream{}
-
-// GetObjectKind implements runtime.Object.
-func (emptyStream) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject implements runtime.Object.
-func (e emptyStream) DeepCopyObject() runtime.Object { return e }
-
-// InputStream implements rest.ResourceStreamer.
-func (emptyStream) InputStream(context.Context, string, string) (io.ReadCloser, bool, string, error) {
-	return nil, false, "", nil
-}
-
-// addQueryConversions lets options be read from a URL's query.
-func addQueryConversions(scheme *runtime.Scheme) error {
-	for _, options := range []runtime.Object{
-		&corev1.PodAttachOptions{}, &corev1.PodExecOptions{}, &corev1.PodLogOptions{}, &corev1.PodPortForwardOptions{},
-		&corev1.PodProxyOptions{}, &corev1.ServiceProxyOptions{}, &corev1.NodeProxyOptions{},
-	} {
-		if err := scheme.AddConversionFunc((*url.Values)(nil), options, fromQuery); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fromQuery fills in a struct from the query parameters that its JSON names name.
-func fromQuery(from, to any, _ conversion.Scope) error {
-	query := *from.(*url.Values)
-	target := reflect.ValueOf(to).Elem()
-	for i := range target.NumField() {
-		name, _, _ := strings.Cut(target.Type().Field(i).Tag.Get("json"), ",")
-		values := query[name]
-		if name == "" || len(values) == 0 {
-			continue
-		}
-		if err := setFromQuery(target.Field(i), values); err != nil {
-			return fmt.Errorf("query parameter %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func setFromQuery(field reflect.Value, values []string) error {
-	switch field.Interface().(type) {
-	case []string:
-		field.Set(reflect.ValueOf(values))
-		return nil
-	case []int32:
-		var numbers []int32
-		for _, value := range values {
-			number, err := strconv.ParseInt(value, 10, 32)
-			if err != nil {
-				return err
-			}
-			numbers = append(numbers, int32(number))
-		}
-		field.Set(reflect.ValueOf(numbers))
-		return nil
-	case *metav1.Time:
-		var at metav1.Time
-		if err := at.UnmarshalQueryParameter(values[0]); err != nil {
-			return err
-		}
-		field.Set(reflect.ValueOf(&at))
-		return nil
-	}
-	if field.Kind() == reflect.Pointer {
-		field.Set(reflect.New(field.Type().Elem()))
-		field = field.Elem()
-	}
-	switch field.Kind() {
-	case reflect.String:
-		field.SetString(values[0])
-	case reflect.Bool:
-		var b bool
-		if err := runtime.Convert_Slice_string_To_bool(&values, &b, nil); err != nil {
-			return err
-		}
-		field.SetBool(b)
-	case reflect.Int64:
-		number, err := strconv.ParseInt(values[0], 10, 64)
-		if err != nil {
-			return err
-		}
-		field.SetInt(number)
-	}
-	return nil
+// notImplemented says that the client asked for what fakeapi has not: something that runs.
+func notImplemented(asked *REST, name, why string) error {
+	resource := asked.resource.GroupResource()
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: "NotImplemented", Message: why,
+		Details: &metav1.StatusDetails{Group: resource.Group, Kind: resource.Resource, Name: name},
+	}}
 }

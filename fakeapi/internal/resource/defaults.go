@@ -10,6 +10,13 @@ func orElse[T comparable](field *T, value T) {
 	}
 }
 
+// noneIfEmpty makes an empty list none. It is seen in fields that are not left out when they are empty.
+func noneIfEmpty[T any](list *[]T) {
+	if len(*list) == 0 {
+		*list = nil
+	}
+}
+
 // orElsePtr sets a field that is nil.
 func orElsePtr[T any](field **T, value T) {
 	if *field == nil {

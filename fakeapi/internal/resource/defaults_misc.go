@@ -80,12 +80,31 @@ func defaultVolumeOfCluster(volume *corev1.PersistentVolume) {
 	orElse(&volume.Status.Phase, corev1.VolumePending)
 	orElse(&volume.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
 	orElsePtr(&volume.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
-	if path := volume.Spec.HostPath; path != nil {
-		orElsePtr(&path.Type, corev1.HostPathUnset)
+	source := &volume.Spec.PersistentVolumeSource
+	if source.HostPath != nil {
+		orElsePtr(&source.HostPath.Type, corev1.HostPathUnset)
+	}
+	if source.ISCSI != nil {
+		orElse(&source.ISCSI.ISCSIInterface, defaultISCSIInterface)
+	}
+	if source.RBD != nil {
+		defaultRBD(&source.RBD.RBDPool, &source.RBD.RadosUser, &source.RBD.Keyring)
+	}
+	if source.ScaleIO != nil {
+		defaultScaleIO(&source.ScaleIO.StorageMode, &source.ScaleIO.FSType)
+	}
+	if source.AzureDisk != nil {
+		defaultAzureDisk(source.AzureDisk)
 	}
 }
 
 func defaultNode(node *corev1.Node) {
+	switch spec := &node.Spec; {
+	case spec.PodCIDR != "" && (len(spec.PodCIDRs) == 0 || spec.PodCIDRs[0] != spec.PodCIDR):
+		spec.PodCIDRs = []string{spec.PodCIDR}
+	case spec.PodCIDR == "" && len(spec.PodCIDRs) > 0:
+		spec.PodCIDR = spec.PodCIDRs[0]
+	}
 	if node.Status.Allocatable == nil && node.Status.Capacity != nil {
 		node.Status.Allocatable = node.Status.Capacity.DeepCopy()
 	}
@@ -146,6 +165,15 @@ func defaultEndpointSlice(slice *discoveryv1.EndpointSlice) {
 		orElsePtr(&slice.Ports[i].Name, "")
 		orElsePtr(&slice.Ports[i].Protocol, corev1.ProtocolTCP)
 	}
+}
+
+func settleRole(role *rbacv1.Role) { noneIfEmpty(&role.Rules) }
+
+func settleClusterRole(role *rbacv1.ClusterRole) { noneIfEmpty(&role.Rules) }
+
+func settleEndpointSlice(slice *discoveryv1.EndpointSlice) {
+	noneIfEmpty(&slice.Ports)
+	noneIfEmpty(&slice.Endpoints)
 }
 
 func defaultRoleBinding(binding *rbacv1.RoleBinding) {

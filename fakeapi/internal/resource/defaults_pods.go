@@ -84,8 +84,12 @@ func defaultContainer(container *corev1.Container) {
 		orElse(&container.Ports[i].Protocol, corev1.ProtocolTCP)
 	}
 	for i := range container.Env {
-		if from := container.Env[i].ValueFrom; from != nil && from.FieldRef != nil {
+		from := container.Env[i].ValueFrom
+		if from != nil && from.FieldRef != nil {
 			orElse(&from.FieldRef.APIVersion, "v1")
+		}
+		if from != nil && from.FileKeyRef != nil {
+			orElsePtr(&from.FileKeyRef.Optional, false)
 		}
 	}
 	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe, container.StartupProbe} {
@@ -104,14 +108,29 @@ func defaultContainer(container *corev1.Container) {
 
 // pullPolicy is Always for images that may change behind their name.
 func pullPolicy(image string) corev1.PullPolicy {
-	name := image[strings.LastIndex(image, "/")+1:]
+	folder, name := "", image
+	if at := strings.LastIndex(image, "/"); at >= 0 {
+		folder, name = image[:at+1], image[at+1:]
+	}
 	if strings.Contains(name, "@") {
 		return corev1.PullIfNotPresent
 	}
-	if _, tag, tagged := strings.Cut(name, ":"); tagged && tag != "latest" {
+	name, tag, tagged := strings.Cut(name, ":")
+	if tagged && tag != "latest" || !isRepository(folder+name) {
 		return corev1.PullIfNotPresent
 	}
 	return corev1.PullAlways
+}
+
+// isRepository tells whether images may be called that: in lower case, but for the host that they come from.
+func isRepository(name string) bool {
+	if host, rest, ok := strings.Cut(name, "/"); ok && (host == "localhost" || strings.ContainsAny(host, ".:") || strings.ToLower(host) != host) {
+		name = rest
+	}
+	strange := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
+	}
+	return name != "" && !strings.ContainsFunc(name, strange)
 }
 
 func defaultProbe(probe *corev1.Probe) {
@@ -165,11 +184,40 @@ func defaultVolume(volume *corev1.Volume) {
 		orElse(&source.Image.PullPolicy, pullPolicy(source.Image.Reference))
 	}
 	if source.ISCSI != nil {
-		orElse(&source.ISCSI.ISCSIInterface, "default")
+		orElse(&source.ISCSI.ISCSIInterface, defaultISCSIInterface)
+	}
+	if source.RBD != nil {
+		defaultRBD(&source.RBD.RBDPool, &source.RBD.RadosUser, &source.RBD.Keyring)
+	}
+	if source.ScaleIO != nil {
+		defaultScaleIO(&source.ScaleIO.StorageMode, &source.ScaleIO.FSType)
+	}
+	if source.AzureDisk != nil {
+		defaultAzureDisk(source.AzureDisk)
 	}
 	if source.Ephemeral != nil && source.Ephemeral.VolumeClaimTemplate != nil {
 		orElsePtr(&source.Ephemeral.VolumeClaimTemplate.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 	}
+}
+
+const defaultISCSIInterface = "default"
+
+func defaultRBD(pool, user, keyring *string) {
+	orElse(pool, "rbd")
+	orElse(user, "admin")
+	orElse(keyring, "/etc/ceph/keyring")
+}
+
+func defaultScaleIO(mode, fsType *string) {
+	orElse(mode, "ThinProvisioned")
+	orElse(fsType, "xfs")
+}
+
+func defaultAzureDisk(disk *corev1.AzureDiskVolumeSource) {
+	orElsePtr(&disk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+	orElsePtr(&disk.Kind, corev1.AzureSharedBlobDisk)
+	orElsePtr(&disk.FSType, "ext4")
+	orElsePtr(&disk.ReadOnly, false)
 }
 
 func defaultDownwardItems(items []corev1.DownwardAPIVolumeFile) {

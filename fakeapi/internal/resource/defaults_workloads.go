@@ -2,6 +2,7 @@ package resource
 
 import (
 	"math"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -66,6 +67,10 @@ func defaultDaemonSet(set *appsv1.DaemonSet) {
 		orElsePtr(&spec.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	}
 	defaultPodTemplate(&spec.Template)
+	// The number of templates so far is shown in an annotation; until the set is created it is 0.
+	if _, err := strconv.Atoi(set.Annotations[appsv1.DeprecatedTemplateGeneration]); err != nil {
+		setTemplateGeneration(set, 0)
+	}
 }
 
 func defaultReplicationController(controller *corev1.ReplicationController) {
@@ -104,11 +109,7 @@ func defaultJobSpec(spec *batchv1.JobSpec) {
 	orElsePtr(&spec.ManualSelector, false)
 	if policy := spec.PodFailurePolicy; policy != nil {
 		orElsePtr(&spec.PodReplacementPolicy, batchv1.Failed)
-		for i := range policy.Rules {
-			for j := range policy.Rules[i].OnPodConditions {
-				orElse(&policy.Rules[i].OnPodConditions[j].Status, corev1.ConditionTrue)
-			}
-		}
+		defaultFailurePolicy(policy)
 	}
 	orElsePtr(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 	defaultPodTemplate(&spec.Template)
@@ -120,12 +121,26 @@ func defaultCronJob(job *batchv1.CronJob) {
 	orElsePtr(&spec.Suspend, false)
 	orElsePtr(&spec.SuccessfulJobsHistoryLimit, 3)
 	orElsePtr(&spec.FailedJobsHistoryLimit, 1)
-	// A job template gets the defaults of its pods only; the rest comes with each job.
+	// A job template gets the defaults of its pods and of lists only; the rest comes with each job.
 	defaultPodTemplate(&spec.JobTemplate.Spec.Template)
+	if policy := spec.JobTemplate.Spec.PodFailurePolicy; policy != nil {
+		defaultFailurePolicy(policy)
+	}
+}
+
+func defaultFailurePolicy(policy *batchv1.PodFailurePolicy) {
+	for i := range policy.Rules {
+		for j := range policy.Rules[i].OnPodConditions {
+			orElse(&policy.Rules[i].OnPodConditions[j].Status, corev1.ConditionTrue)
+		}
+	}
 }
 
 func defaultAutoscalerV1(autoscaler *autoscalingv1.HorizontalPodAutoscaler) {
 	orElsePtr(&autoscaler.Spec.MinReplicas, 1)
+	if _, others := autoscaler.Annotations[metricsAnnotation]; !others {
+		orElsePtr(&autoscaler.Spec.TargetCPUUtilizationPercentage, defaultUtilization)
+	}
 }
 
 // defaultUtilization is the percentage of the requested CPU time that a HorizontalPodAutoscaler aims at when it does

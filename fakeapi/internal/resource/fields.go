@@ -1,21 +1,56 @@
 package resource
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// knownFields accepts the field selectors that a kind supports besides the name and, in most kinds, the namespace. set
+// holds their names.
+func knownFields(row *row, gvk schema.GroupVersionKind, set fields.Set) runtime.FieldLabelConversionFunc {
+	hasNamespace := row.namespaced && gvk.GroupKind() != (schema.GroupKind{Group: certificatesv1.GroupName, Kind: "PodCertificateRequest"})
+	return func(label, value string) (string, string, error) {
+		if alias, ok := fieldAliases()[gvk.GroupKind()][label]; ok {
+			label = alias
+		}
+		known := set.Has(label) && (row.strategy.selectable == nil || row.strategy.selectable(gvk.GroupVersion(), label))
+		if known || label == "metadata.name" || label == "metadata.namespace" && hasNamespace {
+			return label, value, nil
+		}
+		switch gvk.GroupKind() {
+		case schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}:
+			return "", "", fmt.Errorf("field label %q not supported for Job", label)
+		case schema.GroupKind{Group: resourcev1.GroupName, Kind: "ResourceSlice"}:
+			return "", "", fmt.Errorf("field label not supported for %s: %s", gvk, label)
+		}
+		return "", "", fmt.Errorf("field label not supported: %s", label)
+	}
+}
+
+// fieldAliases are other names of fields.
+func fieldAliases() map[schema.GroupKind]map[string]string {
+	return map[schema.GroupKind]map[string]string{
+		{Kind: "Pod"}: {"spec.host": "spec.nodeName"},
+	}
+}
 
 // What field selectors may ask for, besides metadata.name and metadata.namespace.
 
 func podFields(pod *corev1.Pod) fields.Set {
+	ip := pod.Status.PodIP
+	if len(pod.Status.PodIPs) > 0 {
+		ip = pod.Status.PodIPs[0].IP
+	}
 	return fields.Set{
 		"spec.nodeName":            pod.Spec.NodeName,
 		"spec.restartPolicy":       string(pod.Spec.RestartPolicy),
@@ -23,7 +58,8 @@ func podFields(pod *corev1.Pod) fields.Set {
 		"spec.serviceAccountName":  pod.Spec.ServiceAccountName,
 		"spec.hostNetwork":         strconv.FormatBool(pod.Spec.HostNetwork),
 		"status.phase":             string(pod.Status.Phase),
-		"status.podIP":             pod.Status.PodIP,
+		"status.podIP":             ip,
+		"status.podIPs":            "", // may be asked for and is never there
 		"status.nominatedNodeName": pod.Status.NominatedNodeName,
 	}
 }
@@ -46,10 +82,6 @@ func serviceFields(service *corev1.Service) fields.Set {
 
 func replicationControllerFields(controller *corev1.ReplicationController) fields.Set {
 	return fields.Set{"status.replicas": strconv.Itoa(int(controller.Status.Replicas))}
-}
-
-func replicaSetFields(set *appsv1.ReplicaSet) fields.Set {
-	return fields.Set{"status.replicas": strconv.Itoa(int(set.Status.Replicas))}
 }
 
 func jobFields(job *batchv1.Job) fields.Set {
@@ -112,5 +144,5 @@ func resourceSliceFields(slice *resourcev1.ResourceSlice) fields.Set {
 	if slice.Spec.NodeName != nil {
 		node = *slice.Spec.NodeName
 	}
-	return fields.Set{"spec.driver": slice.Spec.Driver, "spec.nodeName": node}
+	return fields.Set{"spec.driver": slice.Spec.Driver, "spec.nodeName": node, "spec.pool.name": slice.Spec.Pool.Name}
 }

@@ -84,17 +84,33 @@ func countPodGeneration(pod, old *corev1.Pod) {
 	}
 }
 
-// podQOS is the pod's quality of service class.
+// podQOS is the pod's quality of service class: that of the pod as a whole, if it has resources, else what its containers
+// have in common.
 func podQOS(pod *corev1.Pod) corev1.PodQOSClass {
-	guaranteed, any := true, false
+	if all := pod.Spec.Resources; all != nil && len(all.Requests)+len(all.Limits) > 0 {
+		return qosOf(all)
+	}
+	var class corev1.PodQOSClass
 	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			limit, hasLimit := container.Resources.Limits[name]
-			request, hasRequest := container.Resources.Requests[name]
-			hasLimit, hasRequest = hasLimit && !limit.IsZero(), hasRequest && !request.IsZero()
-			any = any || hasLimit || hasRequest
-			guaranteed = guaranteed && hasLimit && (!hasRequest || limit.Cmp(request) == 0)
+		switch of := qosOf(&container.Resources); class {
+		case "", of:
+			class = of
+		default:
+			return corev1.PodQOSBurstable
 		}
+	}
+	return class
+}
+
+// qosOf is the class of one container. It is guaranteed what it requests when it has limits and requests no less.
+func qosOf(resources *corev1.ResourceRequirements) corev1.PodQOSClass {
+	guaranteed, any := true, false
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		limit, hasLimit := resources.Limits[name]
+		request, hasRequest := resources.Requests[name]
+		hasLimit, hasRequest = hasLimit && !limit.IsZero(), hasRequest && !request.IsZero()
+		any = any || hasLimit || hasRequest
+		guaranteed = guaranteed && hasLimit && (!hasRequest || limit.Cmp(request) == 0)
 	}
 	switch {
 	case !any:

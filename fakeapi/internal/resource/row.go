@@ -72,6 +72,8 @@ type strategy struct {
 	name validation.ValidateNameFunc
 	// defaults fills in what the client left out, wherever an object is decoded.
 	defaults func(object runtime.Object)
+	// settle changes an object as the real API server's store does, which does not tell an empty list from none.
+	settle func(object runtime.Object)
 	// prepareCreate and prepareUpdate change an object before it is checked.
 	prepareCreate func(ctx context.Context, object runtime.Object)
 	prepareUpdate func(ctx context.Context, object, old runtime.Object)
@@ -79,6 +81,8 @@ type strategy struct {
 	// set, validate is all that a new object is checked for, metadata included, and validateUpdate all of an update.
 	validate       func(object runtime.Object) field.ErrorList
 	validateUpdate func(object, old runtime.Object) field.ErrorList
+	// validateCreate checks a new object for what an update may bring.
+	validateCreate func(object runtime.Object) field.ErrorList
 	complete       bool
 	// warnings are sent to the client that creates the object, when old is nil, or updates it.
 	warnings func(object, old runtime.Object) []string

@@ -12,7 +12,7 @@ import (
 func builtinRows() []row {
 	return slices.Concat(
 		coreRows(), appsRows(), eventRows(), reviewRows(), autoscalingRows(), batchRows(), certificateRows(),
-		networkingRows(), policyRows(), rbacRows(), storageRows(), admissionRows(), extensionRows(), otherRows(),
+		networkingRows(), policyRows(), rbacRows(), storageRows(), admissionRows(), extensionRows(), registrationRows(), otherRows(),
 	)
 }
 

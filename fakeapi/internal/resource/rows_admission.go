@@ -29,7 +29,7 @@ func admissionRows() []row {
 		}
 	}
 	alpha, beta := admissionregistrationv1alpha1.SchemeGroupVersion, admissionregistrationv1beta1.SchemeGroupVersion
-	validatingPolicies := kind("ValidatingAdmissionPolicy", "validatingadmissionpolicies", "Spec", beta)
+	validatingPolicies := kind("ValidatingAdmissionPolicy", "validatingadmissionpolicies", "Spec")
 	validatingPolicies.subresources = []subresource{checkedStatus(keepingMetadata, func(object, _ runtime.Object) errorList {
 		return config.ValidateStatusUpdate(object)
 	}, fieldpath.MakePathOrDie("metadata"))}
@@ -38,7 +38,7 @@ func admissionRows() []row {
 		kind("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "Spec", beta, alpha),
 		kind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "Webhooks"),
 		validatingPolicies,
-		kind("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "Spec", beta),
+		kind("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "Spec"),
 		kind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "Webhooks"),
 	}
 }

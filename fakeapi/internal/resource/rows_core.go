@@ -31,15 +31,19 @@ func coreRows() []row {
 	endpoints.singular = "endpoints"
 	endpoints.strategy.createOnUpdate = true
 	endpoints.strategy.defaults = each(defaultEndpoints)
+	endpoints.strategy.validate = checks(validateEndpoints)
 
 	limitRanges := coreKind("LimitRange", "limitranges", true, "limits")
 	limitRanges.strategy.createOnUpdate = true
 	limitRanges.strategy.defaults = each(defaultLimitRange)
+	limitRanges.strategy.validate = checks(validateLimitRange)
 
 	volumes := coreKind("PersistentVolume", "persistentvolumes", false, "pv")
 	volumes.subresources = []subresource{status(nil)}
 	volumes.strategy.returnsDeleted = true
 	volumes.strategy.defaults = each(defaultVolumeOfCluster)
+	volumes.strategy.validate = checks(validateVolumeOfCluster)
+	volumes.strategy.validateUpdate = checksUpdate(validateVolumeOfClusterUpdate)
 	volumes.storage = func(v *view) rest.Storage {
 		v.strategy.prepareCreate = creating(func(_ context.Context, volume *corev1.PersistentVolume) {
 			now := v.now()
@@ -52,9 +56,7 @@ func coreRows() []row {
 	claims.subresources = []subresource{status(nil)}
 	claims.strategy.returnsDeleted = true
 	claims.strategy.defaults = each(defaultClaim)
-	claims.strategy.prepareCreate = creating(func(_ context.Context, claim *corev1.PersistentVolumeClaim) {
-		claim.Status.Phase = corev1.ClaimPending
-	})
+	claims.strategy.prepareCreate = creating(prepareClaim)
 	claims.strategy.validate = checks(validateClaim)
 	claims.strategy.validateUpdate = checksUpdate(validateClaimUpdate)
 
@@ -62,19 +64,25 @@ func coreRows() []row {
 	templates.strategy.returnsDeleted = true
 	templates.strategy.generation = []string{"Template"}
 	templates.strategy.defaults = each(defaultTemplate)
+	templates.strategy.validate = checks(validatePodTemplateKind)
+	templates.strategy.warnings = templateWarnings(func(t *corev1.PodTemplate) *corev1.PodTemplateSpec { return &t.Template }, "template")
 
 	quotas := coreKind("ResourceQuota", "resourcequotas", true, "quota")
 	quotas.subresources = []subresource{status(nil)}
 	quotas.strategy.returnsDeleted = true
+	quotas.strategy.validate = checks(validateQuota)
+	quotas.strategy.validateUpdate = checksUpdate(validateQuotaUpdate)
 
 	secrets := coreKind("Secret", "secrets", true)
 	secrets.strategy.defaults = each(defaultSecret)
 	secrets.strategy.validate = checks(validateSecret)
 	secrets.strategy.validateUpdate = checksUpdate(validateSecretUpdate)
 	secrets.strategy.fields = selects(secretFields)
+	secrets.strategy.warnings = warns(secretWarnings)
 
 	accounts := coreKind("ServiceAccount", "serviceaccounts", true, "sa")
 	accounts.strategy.returnsDeleted = true
+	accounts.strategy.warnings = warns(serviceAccountWarnings)
 	accounts.subresources = []subresource{{
 		name: "token", verbs: []string{"create"}, kind: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"),
 		storage: func(parent *REST) rest.Storage { return &tokenREST{parent} },
@@ -114,6 +122,8 @@ func nodeRow() row {
 	nodes := coreKind("Node", "nodes", false, "no")
 	nodes.strategy.keepsStatus = true
 	nodes.strategy.defaults = each(defaultNode)
+	nodes.strategy.validate = checks(validateNode)
+	nodes.strategy.validateUpdate = checksUpdate(validateNodeUpdate)
 	nodes.strategy.fields = selects(nodeFields)
 	nodes.subresources = []subresource{
 		proxied("NodeProxyOptions", func() runtime.Object { return &corev1.NodeProxyOptions{} }, refuseNodeProxy),
@@ -126,7 +136,10 @@ func podRow() row {
 	pods := coreKind("Pod", "pods", true, "po")
 	pods.categories = []string{"all"}
 	pods.storage = func(v *view) rest.Storage {
-		v.strategy.prepareCreate = creating(func(_ context.Context, pod *corev1.Pod) { preparePod(pod, v.now()) })
+		v.strategy.prepareCreate = creating(func(ctx context.Context, pod *corev1.Pod) {
+			completeNewPod(ctx, pod)
+			preparePod(pod, v.now())
+		})
 		return &REST{v}
 	}
 	pods.strategy = strategy{
@@ -134,11 +147,13 @@ func podRow() row {
 		generation:     []string{"Spec"},
 		defaults:       each(defaultPod),
 		validate:       checks(validatePod),
+		validateCreate: checks(validateNewPod),
 		validateUpdate: checksUpdate(validatePodUpdate),
+		warnings:       warns(podWarnings),
 		fields:         selects(podFields),
 		graceful:       gracefulPod,
 	}
-	podStatus := status(updating(preparePodStatus),
+	podStatus := checkedStatus(updating(preparePodStatus), checksUpdate(validatePodStatus),
 		fieldpath.MakePathOrDie("metadata", "deletionTimestamp"), fieldpath.MakePathOrDie("metadata", "ownerReferences"))
 	readWrite := []string{"get", "patch", "update"}
 	pods.subresources = []subresource{
@@ -167,6 +182,9 @@ func replicationControllerRow() row {
 		generation: []string{"Spec"},
 		defaults:   each(defaultReplicationController),
 		validate:   checks(validateReplicationController),
+		warnings: withNameWarning(templateWarnings(func(rc *corev1.ReplicationController) *corev1.PodTemplateSpec {
+			return rc.Spec.Template
+		}, "spec", "template")),
 		fields:     selects(replicationControllerFields),
 		collection: rest.OrphanDependents,
 	}
@@ -174,7 +192,7 @@ func replicationControllerRow() row {
 		scaled(func(rc *corev1.ReplicationController) (*int32, int32, *metav1.LabelSelector) {
 			return rc.Spec.Replicas, rc.Status.Replicas, &metav1.LabelSelector{MatchLabels: rc.Spec.Selector}
 		}, func(rc *corev1.ReplicationController, replicas int32) { rc.Spec.Replicas = &replicas }),
-		status(nil),
+		checkedStatus(nil, checksUpdate(validateReplicationControllerStatus)),
 	}
 	return controllers
 }
@@ -188,13 +206,13 @@ func serviceRow() row {
 		returnsDeleted: true,
 		name:           validation.NameIsDNSLabel,
 		defaults:       each(defaultService),
-		validate:       checks(validateService),
 		validateUpdate: checksUpdate(validateServiceUpdate),
+		warnings:       warns(serviceWarnings),
 		fields:         selects(serviceFields),
 	}
 	services.subresources = []subresource{
 		proxied("ServiceProxyOptions", func() runtime.Object { return &corev1.ServiceProxyOptions{} }, refuseServiceProxy),
-		status(nil),
+		checkedStatus(nil, checksUpdate(validateServiceStatus)),
 	}
 	return services
 }
@@ -203,6 +221,7 @@ func serviceRow() row {
 func eventRows() []row {
 	events := coreKind("Event", "events", true, "ev")
 	events.served = []servedVersion{{GroupVersion: corev1.SchemeGroupVersion}, {GroupVersion: eventsv1.SchemeGroupVersion}}
+	events.storage = eventStorage
 	events.strategy = strategy{
 		createOnUpdate: true,
 		collection:     rest.Unsupported,

@@ -44,13 +44,18 @@ func certificateRows() []row {
 		{
 			stored: certificatesv1.SchemeGroupVersion, kind: "CertificateSigningRequest", resource: "certificatesigningrequests",
 			shortNames: []string{"csr"},
+			storage: func(v *view) rest.Storage {
+				// Nobody owns what a client asked for: it does not change.
+				v.resets = resetsOf(v.kind.GroupVersion().String(), fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status"))
+				return &REST{v}
+			},
 			subresources: []subresource{
 				{name: "approval", verbs: []string{"get", "patch", "update"}, storage: func(parent *REST) rest.Storage {
-					return part(prepareApproval(parent.now), nil,
+					return part(prepareApproval(parent.now), checksUpdate(validateApproval),
 						fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status", "certificate"))(parent)
 				}},
 				{name: "status", verbs: []string{"get", "patch", "update"}, storage: func(parent *REST) rest.Storage {
-					return status(prepareCertificateStatus(parent.now)).storage(parent)
+					return checkedStatus(prepareCertificateStatus(parent.now), checksUpdate(validateCertificateStatus), fieldpath.MakePathOrDie("status", "conditions")).storage(parent)
 				}},
 			},
 			strategy: strategy{
@@ -84,21 +89,28 @@ func networkingRows() []row {
 	return []row{
 		{
 			stored: group, kind: "IngressClass", resource: "ingressclasses",
-			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultIngressClass)},
+			strategy: strategy{
+				generation: []string{"Spec"}, defaults: each(defaultIngressClass),
+				validate: checks(validateIngressClass), validateUpdate: checksUpdate(validateIngressClassUpdate),
+			},
 		},
 		{
 			stored: group, kind: "Ingress", resource: "ingresses", namespaced: true, shortNames: []string{"ing"},
 			subresources: []subresource{status(nil)},
-			strategy:     strategy{generation: []string{"Spec"}, validate: checks(validateIngress)},
+			strategy: strategy{
+				generation: []string{"Spec"}, warnings: warns(ingressWarnings),
+				validate: checks(validateIngress), validateCreate: checks(validateNewIngress),
+			},
 		},
-		{stored: group, kind: "IPAddress", resource: "ipaddresses", shortNames: []string{"ip"}},
+		{stored: group, kind: "IPAddress", resource: "ipaddresses", shortNames: []string{"ip"}, strategy: strategy{validate: checks(validateIPAddress)}},
 		{
 			stored: group, kind: "NetworkPolicy", resource: "networkpolicies", namespaced: true, shortNames: []string{"netpol"},
-			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultNetworkPolicy)},
+			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultNetworkPolicy), validate: checks(validateNetworkPolicy)},
 		},
 		{
 			stored: group, kind: "ServiceCIDR", resource: "servicecidrs",
 			subresources: []subresource{statusOnly()},
+			strategy:     strategy{validate: checks(validateServiceCIDR), validateUpdate: checksUpdate(validateServiceCIDRUpdate)},
 		},
 	}
 }
@@ -121,7 +133,7 @@ func rbacRows() []row {
 		},
 		{
 			stored: group, kind: "ClusterRole", resource: "clusterroles",
-			strategy: strategy{createOnUpdate: true, name: name, validate: checks(validateClusterRole)},
+			strategy: strategy{createOnUpdate: true, name: name, settle: each(settleClusterRole), validate: checks(validateClusterRole)},
 		},
 		{
 			stored: group, kind: "RoleBinding", resource: "rolebindings", namespaced: true,
@@ -137,7 +149,7 @@ func rbacRows() []row {
 		},
 		{
 			stored: group, kind: "Role", resource: "roles", namespaced: true,
-			strategy: strategy{createOnUpdate: true, name: name, validate: checks(validateRole)},
+			strategy: strategy{createOnUpdate: true, name: name, settle: each(settleRole), validate: checks(validateRole)},
 		},
 	}
 }
@@ -147,7 +159,10 @@ func storageRows() []row {
 	return []row{
 		{
 			stored: group, kind: "CSIDriver", resource: "csidrivers",
-			strategy: strategy{conditionalUpdate: true, returnsDeleted: true, defaults: each(defaultCSIDriver)},
+			strategy: strategy{
+				conditionalUpdate: true, returnsDeleted: true, defaults: each(defaultCSIDriver), prepareUpdate: updating(prepareCSIDriverUpdate),
+				validate: checks(validateCSIDriver), validateUpdate: checksUpdate(validateCSIDriverUpdate), warnings: warns(csiDriverWarnings),
+			},
 		},
 		{
 			stored: group, kind: "CSINode", resource: "csinodes", subresources: []subresource{statusOnly()},
@@ -155,7 +170,7 @@ func storageRows() []row {
 		},
 		{
 			stored: group, kind: "CSIStorageCapacity", resource: "csistoragecapacities", namespaced: true,
-			strategy: strategy{conditionalUpdate: true},
+			strategy: strategy{conditionalUpdate: true, validateUpdate: checksUpdate(validateStorageCapacityUpdate)},
 		},
 		{
 			stored: group, kind: "StorageClass", resource: "storageclasses", shortNames: []string{"sc"},
@@ -166,11 +181,14 @@ func storageRows() []row {
 		},
 		{
 			stored: group, kind: "VolumeAttachment", resource: "volumeattachments", subresources: []subresource{statusOnly()},
-			strategy: strategy{conditionalUpdate: true, returnsDeleted: true},
+			strategy: strategy{
+				conditionalUpdate: true, returnsDeleted: true,
+				validate: checks(validateVolumeAttachment), validateUpdate: checksUpdate(validateVolumeAttachmentUpdate),
+			},
 		},
 		{
 			stored: group, kind: "VolumeAttributesClass", resource: "volumeattributesclasses", shortNames: []string{"vac"},
-			strategy: strategy{returnsDeleted: true},
+			strategy: strategy{returnsDeleted: true, validateUpdate: checksUpdate(validateAttributesClassUpdate)},
 		},
 	}
 }
@@ -184,6 +202,7 @@ func otherRows() []row {
 			strategy: strategy{
 				defaults:       each(defaultPriorityClass),
 				prepareCreate:  creating(func(_ context.Context, class *schedulingv1.PriorityClass) { class.Generation = 1 }),
+				validate:       checks(validatePriorityClass),
 				validateUpdate: checksUpdate(validatePriorityClassUpdate),
 			},
 		},
@@ -193,11 +212,17 @@ func otherRows() []row {
 		},
 		{
 			stored: nodev1.SchemeGroupVersion, kind: "RuntimeClass", resource: "runtimeclasses",
-			strategy: strategy{createOnUpdate: true, conditionalUpdate: true},
+			strategy: strategy{
+				createOnUpdate: true, conditionalUpdate: true,
+				validate: checks(validateRuntimeClass), validateUpdate: checksUpdate(validateRuntimeClassUpdate),
+			},
 		},
 		{
 			stored: discoveryv1.SchemeGroupVersion, kind: "EndpointSlice", resource: "endpointslices", namespaced: true,
-			strategy: strategy{generation: []string{"AddressType", "Endpoints", "Ports", "Labels"}, defaults: each(defaultEndpointSlice)},
+			strategy: strategy{
+				generation: []string{"AddressType", "Endpoints", "Ports", "Labels"}, defaults: each(defaultEndpointSlice), settle: each(settleEndpointSlice),
+				validate: checks(validateEndpointSlice), validateUpdate: checksUpdate(validateEndpointSliceUpdate),
+			},
 		},
 		{stored: devices, kind: "DeviceClass", resource: "deviceclasses", strategy: strategy{returnsDeleted: true, generation: []string{"Spec"}}},
 		{
@@ -206,20 +231,23 @@ func otherRows() []row {
 		},
 		{
 			stored: devices, kind: "ResourceClaim", resource: "resourceclaims", namespaced: true,
-			subresources: []subresource{statusOnly()}, strategy: strategy{returnsDeleted: true},
+			subresources: []subresource{statusOnly()}, strategy: strategy{returnsDeleted: true, defaults: each(defaultResourceClaim)},
 		},
-		{stored: devices, kind: "ResourceClaimTemplate", resource: "resourceclaimtemplates", namespaced: true, strategy: strategy{returnsDeleted: true}},
+		{
+			stored: devices, kind: "ResourceClaimTemplate", resource: "resourceclaimtemplates", namespaced: true,
+			strategy: strategy{returnsDeleted: true, defaults: each(defaultResourceClaimTemplate)},
+		},
 		{
 			stored: devices, kind: "ResourceSlice", resource: "resourceslices",
 			strategy: strategy{returnsDeleted: true, generation: []string{"Spec"}, fields: selects(resourceSliceFields)},
 		},
 		{
-			stored: flow, kind: "FlowSchema", resource: "flowschemas", subresources: []subresource{status(nil)},
-			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultFlowSchema)},
+			stored: flow, kind: "FlowSchema", resource: "flowschemas", subresources: []subresource{statusOnly()},
+			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultFlowSchema), validate: checks(validateFlowSchema)},
 		},
 		{
-			stored: flow, kind: "PriorityLevelConfiguration", resource: "prioritylevelconfigurations", subresources: []subresource{status(nil)},
-			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultPriorityLevel)},
+			stored: flow, kind: "PriorityLevelConfiguration", resource: "prioritylevelconfigurations", subresources: []subresource{statusOnly()},
+			strategy: strategy{generation: []string{"Spec"}, defaults: each(defaultPriorityLevel), validate: checks(validatePriorityLevel)},
 		},
 		{
 			stored: storagemigrationv1.SchemeGroupVersion, hashed: "v1beta1", kind: "StorageVersionMigration", resource: "storageversionmigrations",

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/printers"
 )
 
 // scaleKind is what scale subresources read and write.
@@ -130,7 +132,7 @@ func (s *scaleREST) Update(ctx context.Context, name string, info rest.UpdatedOb
 
 // ConvertToTable implements rest.TableConvertor.
 func (s *scaleREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return rest.NewDefaultTableConvertor(s.parent.resource.GroupResource()).ConvertToTable(ctx, object, options)
+	return printers.NewScale(s.parent.catalogue.clock.Now).ConvertToTable(ctx, object, options)
 }
 
 // scaleUpdate makes an update of the object of an update of its Scale.

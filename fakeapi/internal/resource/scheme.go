@@ -6,15 +6,17 @@ import (
 	"reflect"
 	"sync"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/conversion"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/apiregistration"
 )
 
 // machinery is what all catalogues of a process share: the types, and how they are encoded, converted and defaulted.
@@ -42,6 +44,7 @@ func newMachinery() *machinery {
 	utilruntime.Must(clientscheme.AddToScheme(scheme))
 	utilruntime.Must(apiextensionsinternal.AddToScheme(scheme))
 	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
+	utilruntime.Must(apiregistration.AddToScheme(scheme))
 
 	rows := builtinRows()
 	for _, row := range rows {
@@ -59,17 +62,19 @@ func newMachinery() *machinery {
 			for _, gvk := range row.kinds() {
 				object, err := scheme.New(row.storageKind())
 				utilruntime.Must(err)
-				utilruntime.Must(scheme.AddFieldLabelConversionFunc(gvk, knownFields(row.strategy.fields(object), gvk.GroupVersion(), row.strategy.selectable)))
+				utilruntime.Must(scheme.AddFieldLabelConversionFunc(gvk, knownFields(&row, gvk, row.strategy.fields(object))))
 			}
 		}
 	}
+	scheme.AddTypeDefaultingFunc(&authenticationv1.TokenRequest{}, defaultTokenRequest)
 	addRetiredDefaults(scheme)
 	utilruntime.Must(addSameShapeConversions(scheme))
 	utilruntime.Must(addHandWrittenConversions(scheme))
 	utilruntime.Must(addQueryConversions(scheme))
 	return &machinery{
-		scheme:     scheme,
-		codecs:     serializer.NewCodecFactory(scheme),
+		scheme: scheme,
+		codecs: serializer.NewCodecFactory(scheme,
+			serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf()),
 		parameters: runtime.NewParameterCodec(scheme),
 		rows:       rows,
 	}
@@ -95,17 +100,6 @@ func addDefaultsThroughStored(scheme *runtime.Scheme, gvk schema.GroupVersionKin
 		}
 	})
 	return nil
-}
-
-// knownFields accepts the field selectors that a kind supports besides the name and namespace.
-func knownFields(set fields.Set, version groupVersion, selectable func(version groupVersion, name string) bool) runtime.FieldLabelConversionFunc {
-	return func(label, value string) (string, string, error) {
-		known := set.Has(label) && (selectable == nil || selectable(version, label))
-		if known || label == "metadata.name" || label == "metadata.namespace" {
-			return label, value, nil
-		}
-		return "", "", fmt.Errorf("field label not supported: %s", label)
-	}
 }
 
 // addSameShapeConversions lets the versions of a kind be converted through JSON. It is right where the versions have the

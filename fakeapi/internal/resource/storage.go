@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -157,7 +158,8 @@ func (r *REST) insert(ctx context.Context, key store.Key, object runtime.Object,
 	if err != nil {
 		return nil, err
 	}
-	if accessor.GetResourceVersion() != "" {
+	// What is no resource version is not taken for one.
+	if version, err := strconv.ParseUint(accessor.GetResourceVersion(), 10, 64); err == nil && version != 0 {
 		return nil, storage.ErrResourceVersionSetOnCreate
 	}
 	stored, err := r.toStore(object, nil)
@@ -213,6 +215,9 @@ func (r *REST) toStore(object, old runtime.Object) (runtime.Object, error) {
 	accessor.SetSelfLink("")
 	// The real API server applies defaults when it reads what it wrote.
 	r.catalogue.scheme.Default(stored)
+	if r.strategy.settle != nil {
+		r.strategy.settle(stored)
+	}
 	if _, real := r.catalogue.clock.(clock.RealClock); !real {
 		restampManagedFields(accessor, old, r.catalogue.clock.Now())
 	}

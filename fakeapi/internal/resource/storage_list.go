@@ -48,7 +48,7 @@ func (r *REST) List(ctx context.Context, options *metainternalversion.ListOption
 		}
 		items = append(items, item)
 		// Whether anything that follows matches is not looked at.
-		if int64(len(items)) == options.Limit && i+1 < len(page.objects) {
+		if int64(len(items)) == options.Limit && i+1 < len(page.objects) && !page.whole {
 			if err := page.truncate(i+1, predicate.Empty()); err != nil {
 				return nil, err
 			}
@@ -60,10 +60,13 @@ func (r *REST) List(ctx context.Context, options *metainternalversion.ListOption
 
 // page is a part of a list.
 type page struct {
+	namespace string
 	objects   []runtime.Object
 	revision  uint64
 	next      string
 	remaining *int64
+	// whole is whether the list is not cut into pages although that was asked for.
+	whole bool
 }
 
 // page reads the objects that a list is to be made of, those that earlier pages had left out.
@@ -77,13 +80,18 @@ func (r *REST) page(namespace string, options *metainternalversion.ListOptions) 
 	}
 	if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact || (options.ResourceVersionMatch == "" && options.Limit > 0 && revision > 0) {
 		objects, err := r.catalogue.store.ListAt(r.stored, namespace, revision)
-		return &page{objects: objects, revision: revision}, err
+		if apierrors.IsResourceExpired(err) {
+			err = apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+		}
+		return &page{namespace: namespace, objects: objects, revision: revision}, err
 	}
 	if err := r.checkNotTooNew(options.ResourceVersion); err != nil {
 		return nil, err
 	}
 	objects, current := r.catalogue.store.List(r.stored, namespace)
-	return &page{objects: objects, revision: current}, nil
+	// Who takes any version gets it whole, from the real API server's cache.
+	whole := options.ResourceVersion == "0"
+	return &page{namespace: namespace, objects: objects, revision: current, whole: whole}, nil
 }
 
 // latestRevision in a continue token asks for the rest of the list as it is now.
@@ -93,16 +101,17 @@ func (r *REST) nextPage(namespace string, options *metainternalversion.ListOptio
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
 		return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
-	from, at, err := storage.DecodeContinue(options.Continue, "/")
+	root := listRoot(namespace)
+	from, at, err := storage.DecodeContinue(options.Continue, root+"/")
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
 	}
-	var result page
+	result := page{namespace: namespace}
 	if at > 0 {
 		result.revision = uint64(at)
 		result.objects, err = r.catalogue.store.ListAt(r.stored, namespace, result.revision)
 		if apierrors.IsResourceExpired(err) {
-			return nil, expiredToken(from)
+			return nil, expiredToken(from, root)
 		}
 		if err != nil {
 			return nil, err
@@ -124,8 +133,8 @@ func (r *REST) nextPage(namespace string, options *metainternalversion.ListOptio
 }
 
 // expiredToken tells the client that the list's state is forgotten, and gives it a token for the rest as it is now.
-func expiredToken(from string) error {
-	token, err := storage.EncodeContinue(from, "/", latestRevision)
+func expiredToken(from, root string) error {
+	token, err := storage.EncodeContinue(from, root, latestRevision)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
@@ -142,7 +151,7 @@ func (p *page) truncate(at int, countable bool) error {
 		return err
 	}
 	// The next page begins with the first key after the last one.
-	if p.next, err = storage.EncodeContinue(last+"\x00", "/", int64(p.revision)); err != nil {
+	if p.next, err = storage.EncodeContinue(last+"\x00", listRoot(p.namespace), int64(p.revision)); err != nil {
 		return err
 	}
 	if remaining := int64(len(p.objects) - at); countable {
@@ -151,16 +160,21 @@ func (p *page) truncate(at int, countable bool) error {
 	return nil
 }
 
-// listPath is the place of an object in the order of lists, in the form of continue tokens.
+// listRoot is what the places of all objects begin with that a list is made of; continue tokens leave it out.
+func listRoot(namespace string) string {
+	if namespace == "" {
+		return "/registry"
+	}
+	return "/registry/" + namespace
+}
+
+// listPath is the place of an object in the order of lists.
 func listPath(object runtime.Object) (string, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
 		return "", err
 	}
-	if accessor.GetNamespace() == "" {
-		return "/" + accessor.GetName(), nil
-	}
-	return "/" + accessor.GetNamespace() + "/" + accessor.GetName(), nil
+	return listRoot(accessor.GetNamespace()) + "/" + accessor.GetName(), nil
 }
 
 // list makes the list object.

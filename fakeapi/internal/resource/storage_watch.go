@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -60,7 +61,7 @@ func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptio
 		rest: r, predicate: predicate, source: source,
 		bookmarks:  options.AllowWatchBookmarks,
 		endInitial: options.AllowWatchBookmarks && options.SendInitialEvents != nil && *options.SendInitialEvents,
-		events:     make(chan watch.Event), stopped: make(chan struct{}),
+		events:     make(chan watch.Event), stopped: make(chan struct{}), forgetting: source.Forgetting(),
 	}
 	go w.run(ctx, objects, revision)
 	return w, nil
@@ -85,6 +86,8 @@ type watcher struct {
 	events  chan watch.Event
 	stopped chan struct{}
 	stop    sync.Once
+	// forgetting is closed when the store forgets changes, perhaps some that the client has not taken yet.
+	forgetting <-chan struct{}
 }
 
 // Stop implements watch.Interface.
@@ -93,45 +96,70 @@ func (w *watcher) Stop() { w.stop.Do(func() { close(w.stopped) }) }
 // ResultChan implements watch.Interface.
 func (w *watcher) ResultChan() <-chan watch.Event { return w.events }
 
-// run sends initial objects, which are the state at a revision, and then changes.
+// errLeft says that the client does not want any more events.
+var errLeft = errors.New("the client has left")
+
+// run sends initial objects, which are the state at a revision, and then changes, until the client leaves or has to be
+// told that it cannot go on.
 func (w *watcher) run(ctx context.Context, initial []runtime.Object, revision uint64) {
 	defer close(w.events)
-	for _, object := range initial {
+	err := w.sendInitial(ctx, initial, revision)
+	if err == nil {
+		err = w.sendChanges(ctx)
+	}
+	if errors.Is(err, errLeft) {
+		return
+	}
+	select {
+	case w.events <- watch.Event{Type: watch.Error, Object: statusOf(err)}:
+	case <-w.stopped:
+	case <-ctx.Done():
+	}
+}
+
+// sendInitial sends the objects that are there, and that they are all.
+func (w *watcher) sendInitial(ctx context.Context, objects []runtime.Object, revision uint64) error {
+	for _, object := range objects {
 		if matches, err := w.predicate.Matches(object); err != nil || !matches {
 			continue
 		}
-		if !w.send(ctx, watch.Added, object) {
-			return
+		if err := w.send(ctx, watch.Added, object); err != nil {
+			return err
 		}
 	}
-	if w.endInitial && !w.sendBookmark(ctx, revision, true) {
-		return
+	if w.endInitial {
+		return w.sendBookmark(ctx, revision, true)
 	}
+	return nil
+}
 
+// sendChanges sends changes as they come, and bookmarks while there are none.
+func (w *watcher) sendChanges(ctx context.Context) error {
 	quiet := time.NewTimer(w.untilBookmark(ctx))
 	defer quiet.Stop()
 	for {
 		changes, changed, err := w.source.Next()
 		if err != nil {
-			w.deliver(ctx, watch.Event{Type: watch.Error, Object: statusOf(err)})
-			return
+			return err
 		}
 		for _, change := range changes {
-			if !w.sendChange(ctx, change) {
-				return
+			if err := w.sendChange(ctx, change); err != nil {
+				return err
 			}
 		}
 		select {
 		case <-changed:
 		case <-quiet.C:
-			if w.bookmarks && !w.sendBookmark(ctx, w.source.Revision(), false) {
-				return
+			if w.bookmarks {
+				if err := w.sendBookmark(ctx, w.source.Revision(), false); err != nil {
+					return err
+				}
 			}
 			quiet.Reset(w.untilBookmark(ctx))
 		case <-w.stopped:
-			return
+			return errLeft
 		case <-ctx.Done():
-			return
+			return errLeft
 		}
 	}
 }
@@ -147,20 +175,20 @@ func (w *watcher) untilBookmark(ctx context.Context) time.Duration {
 }
 
 // sendChange sends what a change is to a client that sees only the selected objects.
-func (w *watcher) sendChange(ctx context.Context, change store.Change) bool {
+func (w *watcher) sendChange(ctx context.Context, change store.Change) error {
 	is, err := w.selected(change.Object)
 	if err != nil {
-		return w.sendError(ctx, err)
+		return err
 	}
 	was, err := w.selected(change.Previous)
 	if err != nil {
-		return w.sendError(ctx, err)
+		return err
 	}
 	switch {
 	case change.Type == watch.Deleted && was:
 		return w.send(ctx, watch.Deleted, change.Object)
 	case change.Type == watch.Deleted, !is && !was:
-		return true
+		return nil
 	case is && was:
 		return w.send(ctx, watch.Modified, change.Object)
 	case is:
@@ -170,7 +198,7 @@ func (w *watcher) sendChange(ctx context.Context, change store.Change) bool {
 	left := shallowCopy(change.Previous)
 	accessor, err := meta.Accessor(left)
 	if err != nil {
-		return w.sendError(ctx, err)
+		return err
 	}
 	accessor.SetResourceVersion(strconv.FormatUint(change.Revision, 10))
 	return w.send(ctx, watch.Deleted, left)
@@ -183,45 +211,47 @@ func (w *watcher) selected(object runtime.Object) (bool, error) {
 	return w.predicate.Matches(object)
 }
 
-func (w *watcher) send(ctx context.Context, kind watch.EventType, stored runtime.Object) bool {
+func (w *watcher) send(ctx context.Context, kind watch.EventType, stored runtime.Object) error {
 	object, err := w.rest.read(stored)
 	if err != nil {
-		return w.sendError(ctx, err)
+		return err
 	}
 	return w.deliver(ctx, watch.Event{Type: kind, Object: object})
 }
 
 // sendBookmark tells the client that it has seen everything up to a revision.
-func (w *watcher) sendBookmark(ctx context.Context, revision uint64, endInitial bool) bool {
+func (w *watcher) sendBookmark(ctx context.Context, revision uint64, endInitial bool) error {
 	object := w.rest.newObject()
 	accessor, err := meta.Accessor(object)
 	if err != nil {
-		return w.sendError(ctx, err)
+		return err
 	}
 	accessor.SetResourceVersion(strconv.FormatUint(revision, 10))
 	if endInitial {
 		if err := storage.AnnotateInitialEventsEndBookmark(object); err != nil {
-			return w.sendError(ctx, err)
+			return err
 		}
 	}
 	return w.deliver(ctx, watch.Event{Type: watch.Bookmark, Object: object})
 }
 
-// sendError ends the watch.
-func (w *watcher) sendError(ctx context.Context, err error) bool {
-	w.deliver(ctx, watch.Event{Type: watch.Error, Object: statusOf(err)})
-	return false
-}
-
-// deliver tells whether the client took the event.
-func (w *watcher) deliver(ctx context.Context, event watch.Event) bool {
-	select {
-	case w.events <- event:
-		return true
-	case <-w.stopped:
-		return false
-	case <-ctx.Done():
-		return false
+// deliver waits until the client takes the event. It gives up on a client that falls so far behind that what would come
+// next is forgotten: nothing is to be kept for one that has stopped to read.
+func (w *watcher) deliver(ctx context.Context, event watch.Event) error {
+	for {
+		select {
+		case w.events <- event:
+			return nil
+		case <-w.forgetting:
+			if err := w.source.Err(); err != nil {
+				return err
+			}
+			w.forgetting = w.source.Forgetting()
+		case <-w.stopped:
+			return errLeft
+		case <-ctx.Done():
+			return errLeft
+		}
 	}
 }
 

@@ -32,7 +32,8 @@ func (s objectStrategy) ObjectKinds(object runtime.Object) ([]schema.GroupVersio
 	if _, custom := object.(runtime.Unstructured); custom {
 		return s.typer.ObjectKinds(object)
 	}
-	return []schema.GroupVersionKind{s.kind}, false, nil
+	// Errors name the kind in its own group, whatever the group it is served in.
+	return []schema.GroupVersionKind{s.storedKind}, false, nil
 }
 
 func (s objectStrategy) Recognizes(gvk schema.GroupVersionKind) bool { return gvk == s.kind }
@@ -100,6 +101,9 @@ func (s objectStrategy) Validate(_ context.Context, object runtime.Object) field
 	errs = append(errs, validateFinalizers(accessor)...)
 	if s.strategy.validate != nil {
 		errs = append(errs, s.strategy.validate(object)...)
+	}
+	if s.strategy.validateCreate != nil {
+		errs = append(errs, s.strategy.validateCreate(object)...)
 	}
 	return errs
 }

@@ -149,28 +149,8 @@ func (v *view) inServedVersion(s strategy) strategy {
 			}
 		}
 	}
-	if f := s.validate; f != nil {
-		s.validate = func(object runtime.Object) field.ErrorList {
-			stored, err := v.write(object.DeepCopyObject())
-			if err != nil {
-				return field.ErrorList{field.InternalError(nil, err)}
-			}
-			return f(stored)
-		}
-	}
-	if f := s.validateUpdate; f != nil {
-		s.validateUpdate = func(object, old runtime.Object) field.ErrorList {
-			stored, err := v.write(object.DeepCopyObject())
-			if err != nil {
-				return field.ErrorList{field.InternalError(nil, err)}
-			}
-			storedOld, err := v.write(old.DeepCopyObject())
-			if err != nil {
-				return field.ErrorList{field.InternalError(nil, err)}
-			}
-			return f(stored, storedOld)
-		}
-	}
+	s.validate, s.validateCreate = v.checkStored(s.validate), v.checkStored(s.validateCreate)
+	s.validateUpdate = v.checkStoredUpdate(s.validateUpdate)
 	if f := s.warnings; f != nil {
 		s.warnings = func(object, old runtime.Object) []string {
 			stored, err := v.write(object.DeepCopyObject())
@@ -196,6 +176,37 @@ func (v *view) inServedVersion(s strategy) strategy {
 		}
 	}
 	return s
+}
+
+// checkStored adapts a check of objects of the stored version, which may be nil.
+func (v *view) checkStored(check func(runtime.Object) field.ErrorList) func(runtime.Object) field.ErrorList {
+	if check == nil || v.kind == v.storedKind {
+		return check
+	}
+	return func(object runtime.Object) field.ErrorList {
+		stored, err := v.write(object.DeepCopyObject())
+		if err != nil {
+			return field.ErrorList{field.InternalError(nil, err)}
+		}
+		return check(stored)
+	}
+}
+
+func (v *view) checkStoredUpdate(check func(object, old runtime.Object) field.ErrorList) func(object, old runtime.Object) field.ErrorList {
+	if check == nil || v.kind == v.storedKind {
+		return check
+	}
+	return func(object, old runtime.Object) field.ErrorList {
+		stored, err := v.write(object.DeepCopyObject())
+		if err != nil {
+			return field.ErrorList{field.InternalError(nil, err)}
+		}
+		storedOld, err := v.write(old.DeepCopyObject())
+		if err != nil {
+			return field.ErrorList{field.InternalError(nil, err)}
+		}
+		return check(stored, storedOld)
+	}
 }
 
 // change applies a function on the stored version to an object of the served version, in place.

@@ -18,7 +18,8 @@ func TestEventsAreServedByTwoGroups(t *testing.T) {
 	})
 	a.do("POST", events, object{
 		"metadata": object{"name": "new"}, "regarding": object{"kind": "Pod", "name": "p", "namespace": "default"},
-		"note": "hi", "reportingController": "example.com/c", "eventTime": "2024-01-01T00:00:00.000000Z",
+		"note": "hi", "type": "Normal", "reason": "Greeted", "action": "Greeting",
+		"reportingController": "example.com/c", "reportingInstance": "c-1", "eventTime": "2024-01-01T00:00:00.000000Z",
 	})
 	for path, want := range map[string]map[string]any{
 		events + "/old": {"note": "hello", "deprecatedCount": int64(3)},

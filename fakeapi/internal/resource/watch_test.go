@@ -3,6 +3,7 @@ package resource_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -188,6 +189,40 @@ func TestWatchThatIsTooSlow(t *testing.T) {
 			t.Errorf("events of a watch from long ago: %q, want %q", got, want)
 		}
 	})
+}
+
+// What a client that does not read has not got yet is not kept for it.
+func TestNothingIsKeptForWatchersThatDoNotRead(t *testing.T) {
+	const history = 3
+	kept := store.New(store.Options{History: history})
+	c := newCatalogue(t, resource.Options{Store: kept})
+	a := api{t: t, catalogue: c}
+	a.do("POST", ns, object{"metadata": object{"name": "a"}})
+	stored, err := kept.Get(store.Key{Resource: configMaps.GroupResource(), Namespace: "ns", Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	collected := make(chan struct{})
+	runtime.AddCleanup(stored.(*corev1.ConfigMap), func(struct{}) { close(collected) }, struct{}{})
+	for range 10 {
+		w, err := storageOf[rest.Watcher](t, c, configMaps, "").Watch(in("ns"), &metainternalversion.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+	}
+	for i := range 3 * history {
+		a.do("PATCH", ns+"/a", object{"data": object{"i": fmt.Sprint(i)}})
+	}
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-collected:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("an object that is long gone is still kept")
 }
 
 func TestBookmarks(t *testing.T) {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -38,6 +39,8 @@ type Config struct {
 	AuditSink   audit.Sink
 	// Decisions keeps what admission decided.
 	Decisions *Decisions
+	// Intercept stands before the handlers of requests; nil passes all on.
+	Intercept Intercept
 	// Address is the host and port that discovery names.
 	Address string
 	// Logger hears what goes wrong inside the server.
@@ -54,6 +57,7 @@ func NewHandler(stopping context.Context, config Config) http.Handler {
 
 	handler := http.Handler(newRouter(config))
 	handler = config.Decisions.filter(handler)
+	handler = withIntercept(handler, config.Intercept, stopping)
 	handler = filters.WithAuthorization(handler, config.Authorizer, codecs)
 	handler = impersonation.WithConstrainedImpersonation(handler, config.Authorizer, codecs)
 	handler = filters.WithAudit(handler, config.AuditSink, config.AuditPolicy, isLongRunning)
@@ -81,6 +85,10 @@ func isLongRunning(_ *http.Request, info *request.RequestInfo) bool {
 	return longRunningVerbs.Has(info.Verb) || info.IsResourceRequest && longRunningSubresources.Has(info.Subresource)
 }
 
+// endWait is how long a long-running request may take to end its answer when the server stops: its client may have
+// stopped to read.
+const endWait = 20 * time.Millisecond
+
 // withStopping ends long-running requests when stopping is done. The others are left to finish.
 func withStopping(next http.Handler, stopping context.Context) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -91,9 +99,37 @@ func withStopping(next http.Handler, stopping context.Context) http.Handler {
 		}
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
-		defer context.AfterFunc(stopping, cancel)()
+		long := &longAnswer{writer: w}
+		defer context.AfterFunc(stopping, func() {
+			cancel()
+			long.hurry()
+		})()
+		defer long.finish()
 		next.ServeHTTP(w, req.WithContext(ctx))
 	})
+}
+
+// longAnswer is the answer to a long-running request.
+type longAnswer struct {
+	mu       sync.Mutex
+	writer   http.ResponseWriter
+	finished bool
+}
+
+// hurry gives the answer little time to be written.
+func (a *longAnswer) hurry() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.finished {
+		_ = http.NewResponseController(a.writer).SetWriteDeadline(time.Now().Add(endWait)) // what has no deadline is not stuck
+	}
+}
+
+// finish says that the writer must not be used any more.
+func (a *longAnswer) finish() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.finished = true
 }
 
 // withPanicRecovery answers 500 where a handler panics, and logs where. Upstream's filter lives in a package that needs

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,12 +49,11 @@ func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.notFound(w, req, info.APIGroup)
 		return
 	}
-	for _, text := range target.resource.Warnings {
-		warning.AddWarning(req.Context(), "", text)
-	}
 	routes := target.routes(r.admission)
 	route, ok := routes[req.Method]
 	switch {
+	case len(routes) == 0:
+		r.notFound(w, req, info.APIGroup)
 	case !ok:
 		refuse(w, req, http.StatusMethodNotAllowed, "405: Method Not Allowed")
 	case !route.understands(req):
@@ -62,6 +62,9 @@ func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, req, http.StatusNotAcceptable,
 			"406: Not Acceptable\n\nAvailable representations: "+strings.Join(route.produces, ", "))
 	default:
+		for _, text := range target.resource.Warnings {
+			warning.AddWarning(req.Context(), "", text)
+		}
 		route.handle(w, req)
 	}
 }
@@ -115,10 +118,11 @@ func hasWatchPrefix(info *request.RequestInfo) bool {
 	return len(parts) > at && parts[at] == "watch"
 }
 
-// notFound answers that there is no such thing below the path of a group. Below that of a group that is not served, the
-// real server has nothing that would answer with a Status.
+// notFound answers that there is no such thing below the path of a group. Below that of a group that is not served, or
+// that custom resources alone are in, the real server has nothing that would answer with a Status.
 func (r *router) notFound(w http.ResponseWriter, req *http.Request, group string) {
-	if _, ok := r.discovery.group(group); !ok {
+	builtin := func(resource *resource.Resource) bool { return resource.GVR.Group == group && !resource.Custom }
+	if !slices.ContainsFunc(r.catalogue.Resources(), builtin) {
 		http.NotFound(w, req)
 		return
 	}

@@ -33,10 +33,7 @@ func (s *Store) ListAt(resource schema.GroupResource, namespace string, revision
 	if revision > s.revision {
 		return nil, storage.NewTooLargeResourceVersionError(revision, s.revision, 1)
 	}
-	c, ok := s.resources[resource]
-	if !ok {
-		return nil, nil
-	}
+	c := s.peek(resource)
 	if revision < c.forgotten {
 		return nil, c.expired(revision)
 	}
@@ -89,6 +86,14 @@ func objects(entries []entry) []runtime.Object {
 	return list
 }
 
+// peek returns the objects of a resource, also where there never were any; the caller holds the lock for reading.
+func (s *Store) peek(resource schema.GroupResource) *collection {
+	if c, ok := s.resources[resource]; ok {
+		return c
+	}
+	return &collection{forgotten: s.first - 1}
+}
+
 // Watch reads the changes of a resource, one after another. It holds nothing that must be released. It must not be used
 // from several goroutines at once.
 type Watch struct {
@@ -103,7 +108,7 @@ type Watch struct {
 func (s *Store) Watch(resource schema.GroupResource, namespace string, since uint64) (*Watch, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if c, ok := s.resources[resource]; ok && since < c.forgotten {
+	if c := s.peek(resource); since < c.forgotten {
 		return nil, c.expired(since)
 	}
 	return &Watch{store: s, resource: resource, namespace: namespace, position: since}, nil
@@ -112,8 +117,11 @@ func (s *Store) Watch(resource schema.GroupResource, namespace string, since uin
 // Revision returns the resource version up to which all changes have been returned.
 func (w *Watch) Revision() uint64 { return w.position }
 
-// Next returns the changes that were not returned yet, and a channel that is closed with the next change. When they were
-// forgotten because nobody asked for too long, the error is 410 Gone.
+// maxBatch is how many changes Next returns at most: a reader that stops in the middle keeps few objects.
+const maxBatch = 256
+
+// Next returns changes that were not returned yet, at most some hundred of them, and a channel that is closed when there
+// are more. When they were forgotten because nobody asked for too long, the error is 410 Gone.
 func (w *Watch) Next() ([]Change, <-chan struct{}, error) {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
@@ -123,9 +131,16 @@ func (w *Watch) Next() ([]Change, <-chan struct{}, error) {
 	}
 	var changes []Change
 	for _, change := range c.since(w.position) {
-		if change.in(w.namespace) {
-			changes = append(changes, change)
+		if !change.in(w.namespace) {
+			continue
 		}
+		if len(changes) == maxBatch {
+			w.position = changes[maxBatch-1].Revision
+			more := make(chan struct{})
+			close(more)
+			return changes, more, nil
+		}
+		changes = append(changes, change)
 	}
 	// A watch may be asked to begin in the future.
 	w.position = max(w.position, w.store.revision)
@@ -133,6 +148,27 @@ func (w *Watch) Next() ([]Change, <-chan struct{}, error) {
 		c.changed = make(chan struct{})
 	}
 	return changes, c.changed, nil
+}
+
+// Forgetting returns a channel that is closed when the store next forgets changes of the resource.
+func (w *Watch) Forgetting() <-chan struct{} {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	c := w.store.collection(w.resource)
+	if c.forgetting == nil {
+		c.forgetting = make(chan struct{})
+	}
+	return c.forgetting
+}
+
+// Err returns 410 Gone when changes after those that Next returned are forgotten.
+func (w *Watch) Err() error {
+	w.store.mu.RLock()
+	defer w.store.mu.RUnlock()
+	if c := w.store.peek(w.resource); w.position < c.forgotten {
+		return c.expired(w.position)
+	}
+	return nil
 }
 
 // since returns the remembered changes after a revision.

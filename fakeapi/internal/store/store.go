@@ -24,6 +24,8 @@ type Options struct {
 	// History is the least number of changes that are remembered of each resource; DefaultHistory when 0. Watches and
 	// lists from before are answered with 410 Gone.
 	History int
+	// Revision is the resource version of the first write; 2 when 0. What was before is answered with 410 Gone, too.
+	Revision uint64
 }
 
 // Key says where an object is kept.
@@ -55,6 +57,8 @@ func (k Key) path() string {
 // that the store returned, is shared and must not be changed any more.
 type Store struct {
 	history int
+	// first is the revision of the empty store.
+	first uint64
 
 	mu        sync.RWMutex
 	revision  uint64
@@ -69,8 +73,8 @@ type collection struct {
 	changes []Change
 	// forgotten is the revision of the latest change that is not remembered.
 	forgotten uint64
-	// changed is closed with the next change; nil while nobody waits.
-	changed chan struct{}
+	// changed is closed with the next change, forgetting when changes are next forgotten; nil while nobody waits.
+	changed, forgetting chan struct{}
 }
 
 type entry struct {
@@ -98,8 +102,11 @@ func New(options Options) *Store {
 	if history <= 0 {
 		history = DefaultHistory
 	}
-	// Resource version 0 has a meaning of its own in the API.
-	return &Store{history: history, revision: 1, resources: map[schema.GroupResource]*collection{}}
+	first := uint64(1) // 0 has a meaning of its own in the API
+	if options.Revision > 0 {
+		first = max(first, options.Revision-1)
+	}
+	return &Store{history: history, first: first, revision: first, resources: map[schema.GroupResource]*collection{}}
 }
 
 // Revision returns the resource version of the latest write.
@@ -233,7 +240,7 @@ func (s *Store) get(key Key) (runtime.Object, bool) {
 func (s *Store) collection(resource schema.GroupResource) *collection {
 	c, ok := s.resources[resource]
 	if !ok {
-		c = &collection{}
+		c = &collection{forgotten: s.first - 1}
 		s.resources[resource] = c
 	}
 	return c
@@ -249,6 +256,10 @@ func (c *collection) record(change Change, limit int) {
 		// Copying, so that the forgotten objects can be collected and slices handed out stay as they are.
 		c.forgotten = c.changes[len(c.changes)-limit-1].Revision
 		c.changes = append(make([]Change, 0, 2*limit), c.changes[len(c.changes)-limit:]...)
+		if c.forgetting != nil {
+			close(c.forgetting)
+			c.forgetting = nil
+		}
 	}
 	c.changes = append(c.changes, change)
 	if c.changed != nil {

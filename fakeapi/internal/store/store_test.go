@@ -378,6 +378,71 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
+func TestWatchReadsManyChangesInParts(t *testing.T) {
+	s := store.New(store.Options{})
+	w, err := s.Watch(configMaps, "", s.Revision())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writes = 1000
+	for i := range writes {
+		mustCreate(t, s, "a", fmt.Sprintf("%04d", i))
+	}
+	var got []uint64
+	for parts := 0; len(got) < writes; parts++ {
+		changes, changed, err := w.Next()
+		if err != nil || len(changes) == 0 {
+			t.Fatalf("part %d: %d changes, error %v", parts, len(changes), err)
+		}
+		if len(changes) == writes {
+			t.Fatal("all changes in one part")
+		}
+		for _, change := range changes {
+			got = append(got, change.Revision)
+		}
+		select {
+		case <-changed:
+		default:
+			if len(got) < writes {
+				t.Fatalf("part %d: nobody says that there are more", parts)
+			}
+		}
+	}
+	for i, revision := range got {
+		if want := got[0] + uint64(i); revision != want {
+			t.Fatalf("change %d is of revision %d, want %d", i, revision, want)
+		}
+	}
+}
+
+func TestWatchKnowsWhenItIsTooSlow(t *testing.T) {
+	s := store.New(store.Options{History: 2})
+	mustCreate(t, s, "a", "x")
+	w, err := s.Watch(configMaps, "", s.Revision())
+	if err != nil {
+		t.Fatal(err)
+	}
+	forgetting := w.Forgetting()
+	for i := 0; ; i++ {
+		if i == 10 {
+			t.Fatal("nothing was ever forgotten")
+		}
+		if err := w.Err(); err != nil {
+			t.Fatalf("after %d changes: %v", i, err)
+		}
+		set(t, s, "a", "x", strconv.Itoa(i))
+		select {
+		case <-forgetting:
+		default:
+			continue
+		}
+		break
+	}
+	if err := w.Err(); !apierrors.IsResourceExpired(err) {
+		t.Errorf("error %v, want 410", err)
+	}
+}
+
 func TestHistoryIsKeptByResource(t *testing.T) {
 	s := store.New(store.Options{History: 2})
 	mustCreate(t, s, "a", "x")

@@ -1,6 +1,7 @@
 // Package fieldschema knows how the fields of the built-in kinds are merged, for server-side apply: which lists are maps
 // by which keys, which are sets, and what is replaced as a whole. It holds the schemas of client-go's and
-// apiextensions-apiserver's apply configurations in a form that is read in a few milliseconds, when first needed.
+// apiextensions-apiserver's apply configurations, and of the kinds that have none, in a form that is read in a few
+// milliseconds, when first needed.
 package fieldschema
 
 import (

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/apiregistration"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
 )
 
@@ -100,7 +101,21 @@ func TestMerge(t *testing.T) {
 	configMap := func(key string) runtime.Object {
 		return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: map[string]string{key: "x"}}
 	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, apiregistration.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	service := func(conditions ...string) runtime.Object {
+		service := &apiregistration.APIService{TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"}}
+		for _, condition := range conditions {
+			service.Status.Conditions = append(service.Status.Conditions, apiregistration.APIServiceCondition{Type: condition})
+		}
+		return service
+	}
 	for name, test := range map[string]struct{ object, change, want runtime.Object }{
+		"a kind without apply configurations": {service("a"), service("b"), service("a", "b")},
 		"webhooks are told apart by their names": {
 			webhooks(admissionregistrationv1.ValidatingWebhook{Name: "a"}), webhooks(admissionregistrationv1.ValidatingWebhook{Name: "b"}),
 			webhooks(admissionregistrationv1.ValidatingWebhook{Name: "a"}, admissionregistrationv1.ValidatingWebhook{Name: "b"}),
@@ -116,7 +131,7 @@ func TestMerge(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			converter := fieldschema.Converter{Scheme: clientscheme.Scheme}
+			converter := fieldschema.Converter{Scheme: scheme}
 			object, err := converter.ObjectToTyped(test.object)
 			if err != nil {
 				t.Fatal(err)

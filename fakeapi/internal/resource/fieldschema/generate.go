@@ -1,20 +1,26 @@
 //go:build ignore
 
-// This program writes schema.json.gz from the apply configurations of the modules that the repository depends on.
+// This program writes schema.json.gz from the apply configurations of the modules that the repository depends on, and from
+// the recorded OpenAPI documents.
 package main
 
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"k8s.io/kube-openapi/pkg/schemaconv"
+	"k8s.io/kube-openapi/pkg/spec3"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/openapi"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
 )
 
@@ -28,6 +34,14 @@ func main() {
 func run() error {
 	merged := &schema.Schema{}
 	known := map[string]bool{}
+	add := func(types []schema.TypeDef) {
+		for _, t := range types {
+			if !known[t.Name] {
+				known[t.Name] = true
+				merged.Types = append(merged.Types, t)
+			}
+		}
+	}
 	for _, source := range []struct{ module, file string }{
 		{"k8s.io/client-go", "applyconfigurations/internal/internal.go"},
 		{"k8s.io/apiextensions-apiserver", "pkg/client/applyconfiguration/internal/internal.go"},
@@ -36,13 +50,16 @@ func run() error {
 		if err != nil {
 			return err
 		}
-		for _, t := range parsed.Types {
-			if !known[t.Name] {
-				known[t.Name] = true
-				merged.Types = append(merged.Types, t)
-			}
-		}
+		add(parsed.Types)
 	}
+	// This kind has no apply configurations. Its list, and what else is in the document, nobody applies.
+	recorded, err := recordedSchema("apis/apiregistration.k8s.io/v1")
+	if err != nil {
+		return err
+	}
+	add(slices.DeleteFunc(recorded.Types, func(t schema.TypeDef) bool {
+		return !strings.HasPrefix(t.Name, "io.k8s.kube-aggregator.") || strings.HasSuffix(t.Name, "List")
+	}))
 	data, err := fieldschema.Encode(merged)
 	if err != nil {
 		return err
@@ -59,6 +76,23 @@ func run() error {
 		return err
 	}
 	return os.WriteFile("schema.json.gz", compressed.Bytes(), 0o644)
+}
+
+// recordedSchema makes a schema of a recorded OpenAPI document.
+func recordedSchema(name string) (*schema.Schema, error) {
+	documents, err := openapi.V3()
+	if err != nil {
+		return nil, err
+	}
+	data, err := documents[name].JSON()
+	if err != nil {
+		return nil, err
+	}
+	var document spec3.OpenAPI
+	if err := json.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("OpenAPI document %s: %w", name, err)
+	}
+	return schemaconv.ToSchemaFromOpenAPI(document.Components.Schemas, false)
 }
 
 // read parses the schema that stands between backquotes in a module's file.
