@@ -101,21 +101,7 @@ func (r *Runner) Run(ctx context.Context, c Case) ([]Answer, error) {
 	}
 	current := &unstructured.Unstructured{Object: got.body}
 	for _, step := range c.Then {
-		verb, body, err := step.request()
-		if err != nil {
-			return nil, err
-		}
-		path := collection + "/" + current.GetName()
-		switch verb {
-		case "update":
-			code, got, err = r.send(ctx, http.MethodPut, path, "", withVersion(body, current.GetResourceVersion()))
-		case "patch":
-			code, got, err = r.send(ctx, http.MethodPatch, path, types.MergePatchType, body)
-		case "status":
-			code, got, err = r.send(ctx, http.MethodPatch, path+"/status", types.MergePatchType, body)
-		case "apply":
-			code, got, err = r.send(ctx, http.MethodPatch, path+"?fieldManager=applier", types.ApplyYAMLPatchType, body)
-		}
+		verb, code, got, err := r.step(ctx, step, collection+"/"+current.GetName(), current.GetResourceVersion())
 		if err != nil {
 			return nil, err
 		}
@@ -125,6 +111,25 @@ func (r *Runner) Run(ctx context.Context, c Case) ([]Answer, error) {
 		}
 	}
 	return answers, nil
+}
+
+// step sends one request about the object at a path, of which the current resource version is given.
+func (r *Runner) step(ctx context.Context, step Step, path, version string) (verb string, code int, got response, err error) {
+	verb, body, err := step.request()
+	if err != nil {
+		return verb, 0, response{}, err
+	}
+	switch verb {
+	case "update":
+		code, got, err = r.send(ctx, http.MethodPut, path, "", withVersion(body, version))
+	case "patch":
+		code, got, err = r.send(ctx, http.MethodPatch, path, types.MergePatchType, body)
+	case "status":
+		code, got, err = r.send(ctx, http.MethodPatch, path+"/status", types.MergePatchType, body)
+	case "apply":
+		code, got, err = r.send(ctx, http.MethodPatch, path+"?fieldManager=applier", types.ApplyYAMLPatchType, body)
+	}
+	return verb, code, got, err
 }
 
 // create creates an object that a case is not about.

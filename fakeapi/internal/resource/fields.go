@@ -19,9 +19,10 @@ import (
 // holds their names.
 func knownFields(row *row, gvk schema.GroupVersionKind, set fields.Set) runtime.FieldLabelConversionFunc {
 	hasNamespace := row.namespaced && gvk.GroupKind() != (schema.GroupKind{Group: certificatesv1.GroupName, Kind: "PodCertificateRequest"})
+	pods := gvk.GroupKind() == (schema.GroupKind{Kind: "Pod"})
 	return func(label, value string) (string, string, error) {
-		if alias, ok := fieldAliases()[gvk.GroupKind()][label]; ok {
-			label = alias
+		if pods && label == "spec.host" { // as it was once called
+			label = "spec.nodeName"
 		}
 		known := set.Has(label) && (row.strategy.selectable == nil || row.strategy.selectable(gvk.GroupVersion(), label))
 		if known || label == "metadata.name" || label == "metadata.namespace" && hasNamespace {
@@ -34,13 +35,6 @@ func knownFields(row *row, gvk schema.GroupVersionKind, set fields.Set) runtime.
 			return "", "", fmt.Errorf("field label not supported for %s: %s", gvk, label)
 		}
 		return "", "", fmt.Errorf("field label not supported: %s", label)
-	}
-}
-
-// fieldAliases are other names of fields.
-func fieldAliases() map[schema.GroupKind]map[string]string {
-	return map[schema.GroupKind]map[string]string{
-		{Kind: "Pod"}: {"spec.host": "spec.nodeName"},
 	}
 }
 

@@ -11,8 +11,12 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// shutdownGrace is how long requests that are under way may take when the server stops.
-const shutdownGrace = 5 * time.Second
+const (
+	// shutdownGrace is how long requests that are under way may take when the server stops.
+	shutdownGrace = 5 * time.Second
+	// flushGrace is for the end of an answer: an HTTP/2 connection counts as idle a moment before it is sent.
+	flushGrace = 2 * time.Millisecond
+)
 
 // Server is a listening HTTPS server.
 type Server struct {
@@ -59,6 +63,7 @@ func (s *Server) Stop() {
 		_ = s.listener.Close() // fails when closed already
 		select {
 		case <-s.connections.quiet():
+			time.Sleep(flushGrace)
 		case <-time.After(shutdownGrace):
 		}
 		s.cancel()
