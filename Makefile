@@ -47,7 +47,7 @@ bench: ## Run the benchmarks.
 	$(GO) test -run '^$$' -bench '$(or $(FOCUS),.)' -benchmem ./hack/bench ./fixtures/... ./reports/...
 
 .PHONY: generate
-generate: ## Write the generated files again (JSON Schemas).
+generate: ## Write the generated files again: JSON Schemas, and what a real kube-apiserver answers (needs its assets).
 	$(GO) generate ./...
 
 .PHONY: envtest-assets

@@ -27,7 +27,7 @@ import (
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/manifest"
-	"github.com/gatehouse-dev/gatehouse/internal/console"
+	"github.com/gatehouse-dev/gatehouse/hack/recorded/console"
 )
 
 // releases are whole applications, as they are deployed together. Made from what lies beside them in testdata/apply by

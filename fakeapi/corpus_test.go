@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi"
-	"github.com/gatehouse-dev/gatehouse/internal/corpus"
+	"github.com/gatehouse-dev/gatehouse/hack/recorded/corpus"
 )
 
 //go:generate go run ../hack/generate/corpus

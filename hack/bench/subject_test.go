@@ -25,7 +25,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/gatehouse-dev/gatehouse/internal/assets"
+	"github.com/gatehouse-dev/gatehouse/suites/target/assets"
 )
 
 // subject is an API server in processes of its own.

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/gatehouse-dev/gatehouse/suites/target/assets"
 )
 
 func TestFindAssets(t *testing.T) {
@@ -48,7 +50,7 @@ func TestFindAssets(t *testing.T) {
 				t.Setenv("KUBEBUILDER_ASSETS", dirs["environment"])
 			}
 			if test.cache != nil {
-				dirs["cache"] = filepath.Join(cacheHome, "gatehouse", "envtest", assetsVersion+"-"+runtime.GOOS+"-"+runtime.GOARCH)
+				dirs["cache"] = filepath.Join(cacheHome, "gatehouse", "envtest", strings.TrimPrefix(assets.Version, "v")+"-"+runtime.GOOS+"-"+runtime.GOARCH)
 				if err := os.MkdirAll(filepath.Dir(dirs["cache"]), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -83,7 +85,7 @@ func TestAssetsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	required := regexp.MustCompile(`k8s\.io/kubernetes v(\S+)`).FindSubmatch(module)
-	if required == nil || string(required[1]) != assetsVersion {
-		t.Errorf("hack/envtest-assets/kubernetes/go.mod requires %s, assetsVersion is %s", required, assetsVersion)
+	if required == nil || string(required[1]) != strings.TrimPrefix(assets.Version, "v") {
+		t.Errorf("hack/envtest-assets/kubernetes/go.mod requires %s, assets.Version is %s", required, assets.Version)
 	}
 }

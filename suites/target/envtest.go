@@ -97,7 +97,7 @@ func openEnvtest(ctx context.Context, options Options) (_ Target, err error) {
 }
 
 // start starts etcd and kube-apiserver.
-func (t *envtestTarget) start(found assets, flags map[string][]string) error {
+func (t *envtestTarget) start(found binaries, flags map[string][]string) error {
 	apiServer, err := t.guard.wrap(found.apiServer)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (t *envtestTarget) start(found assets, flags map[string][]string) error {
 }
 
 // connect makes what observes the running server, and starts the controller manager.
-func (t *envtestTarget) connect(found assets, withControllers bool) error {
+func (t *envtestTarget) connect(found binaries, withControllers bool) error {
 	user, err := t.plane.AddUser(envtest.User{Name: settleUser, Groups: []string{"system:masters"}}, unthrottled(&rest.Config{}))
 	if err != nil {
 		return fmt.Errorf("make a user of the control plane: %w", err)

@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/gatehouse-dev/gatehouse/internal/corpus"
+	"github.com/gatehouse-dev/gatehouse/hack/recorded/corpus"
 	"github.com/gatehouse-dev/gatehouse/suites/target"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/gatehouse-dev/gatehouse/internal/exchange"
+	"github.com/gatehouse-dev/gatehouse/hack/recorded/exchange"
 	"github.com/gatehouse-dev/gatehouse/suites/target"
 )
 

@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"github.com/gatehouse-dev/gatehouse/internal/console"
+	"github.com/gatehouse-dev/gatehouse/hack/recorded/console"
 	"github.com/gatehouse-dev/gatehouse/suites/target"
 )
 

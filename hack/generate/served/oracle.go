@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/gatehouse-dev/gatehouse/internal/assets"
+	"github.com/gatehouse-dev/gatehouse/suites/target/assets"
 )
 
 const (

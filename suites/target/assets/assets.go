@@ -1,4 +1,4 @@
-// Package assets finds the binaries of the Kubernetes version that fakeapi is held against.
+// Package assets says where the binaries of a real control plane are, which hack/envtest-assets/build makes or envtest has.
 package assets
 
 import (
@@ -8,13 +8,16 @@ import (
 	"runtime"
 )
 
+// Variable is the environment variable that says where the binaries are, as it does to envtest.
+const Variable = "KUBEBUILDER_ASSETS"
+
 // Version is the version of the binaries that hack/envtest-assets/build makes.
 const Version = "v1.37.2"
 
 // Directory returns the directory of the binaries, which need not exist: KUBEBUILDER_ASSETS or, when that is not set, where
 // hack/envtest-assets/build puts them.
 func Directory() (string, error) {
-	if directory := os.Getenv("KUBEBUILDER_ASSETS"); directory != "" {
+	if directory := os.Getenv(Variable); directory != "" {
 		return directory, nil
 	}
 	cache := os.Getenv("XDG_CACHE_HOME")

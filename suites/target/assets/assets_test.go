@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/gatehouse-dev/gatehouse/internal/assets"
+	"github.com/gatehouse-dev/gatehouse/suites/target/assets"
 )
 
 func TestDirectory(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/gatehouse-dev/gatehouse/internal/assets"
+	"github.com/gatehouse-dev/gatehouse/suites/target/assets"
 )
 
 // FindKubectl returns the path of kubectl in the version that fakeapi is held against.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
-	"github.com/gatehouse-dev/gatehouse/internal/exchange"
+	"github.com/gatehouse-dev/gatehouse/hack/recorded/exchange"
 )
 
 // file has an exchange of every sort with the server below.
