@@ -84,6 +84,8 @@ type strategy struct {
 	// validateCreate checks a new object for what an update may bring.
 	validateCreate func(object runtime.Object) field.ErrorList
 	complete       bool
+	// mayWrite checks, once the object is valid, what the client must be allowed to do besides; old is nil on create.
+	mayWrite func(ctx context.Context, c *Catalogue, object, old runtime.Object) field.ErrorList
 	// warnings are sent to the client that creates the object, when old is nil, or updates it.
 	warnings func(object, old runtime.Object) []string
 	// fields are the values that field selectors may ask for, besides the name and namespace.

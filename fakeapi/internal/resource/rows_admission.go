@@ -24,6 +24,7 @@ func admissionRows() []row {
 				validate:          config.Validate,
 				validateUpdate:    config.ValidateUpdate,
 				complete:          true,
+				mayWrite:          mayReadParams,
 				warnings:          func(object, _ runtime.Object) []string { return config.Warnings(object) },
 			},
 		}

@@ -85,7 +85,15 @@ func (s objectStrategy) PrepareForUpdate(ctx context.Context, object, old runtim
 	}
 }
 
-func (s objectStrategy) Validate(_ context.Context, object runtime.Object) field.ErrorList {
+func (s objectStrategy) Validate(ctx context.Context, object runtime.Object) field.ErrorList {
+	errs := s.validate(object)
+	if len(errs) == 0 && s.strategy.mayWrite != nil {
+		return s.strategy.mayWrite(ctx, s.catalogue, object, nil)
+	}
+	return errs
+}
+
+func (s objectStrategy) validate(object runtime.Object) field.ErrorList {
 	if s.strategy.complete {
 		return s.strategy.validate(object)
 	}
@@ -108,7 +116,7 @@ func (s objectStrategy) Validate(_ context.Context, object runtime.Object) field
 	return errs
 }
 
-func (s objectStrategy) ValidateUpdate(_ context.Context, object, old runtime.Object) field.ErrorList {
+func (s objectStrategy) ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList {
 	var errs field.ErrorList
 	if accessor, err := meta.Accessor(object); err == nil && !s.strategy.complete {
 		errs = append(errs, validateFinalizers(accessor)...)
@@ -118,6 +126,9 @@ func (s objectStrategy) ValidateUpdate(_ context.Context, object, old runtime.Ob
 	}
 	if s.strategy.validateUpdate != nil {
 		errs = append(errs, s.strategy.validateUpdate(object, old)...)
+	}
+	if len(errs) == 0 && s.strategy.mayWrite != nil {
+		return s.strategy.mayWrite(ctx, s.catalogue, object, old)
 	}
 	return errs
 }

@@ -151,6 +151,21 @@ func (v *view) inServedVersion(s strategy) strategy {
 	}
 	s.validate, s.validateCreate = v.checkStored(s.validate), v.checkStored(s.validateCreate)
 	s.validateUpdate = v.checkStoredUpdate(s.validateUpdate)
+	if f := s.mayWrite; f != nil {
+		s.mayWrite = func(ctx context.Context, c *Catalogue, object, old runtime.Object) field.ErrorList {
+			stored, err := v.write(object.DeepCopyObject())
+			if err != nil {
+				return field.ErrorList{field.InternalError(nil, err)}
+			}
+			var storedOld runtime.Object
+			if old != nil {
+				if storedOld, err = v.write(old.DeepCopyObject()); err != nil {
+					return field.ErrorList{field.InternalError(nil, err)}
+				}
+			}
+			return f(ctx, c, stored, storedOld)
+		}
+	}
 	if f := s.warnings; f != nil {
 		s.warnings = func(object, old runtime.Object) []string {
 			stored, err := v.write(object.DeepCopyObject())
