@@ -58,6 +58,9 @@ func (e *effects) note(ctx context.Context, a *action, got *answer) error {
 	resource := a.resource.GroupResource()
 	switch {
 	case resource == customResourceDefinitions:
+		if a.request.method != http.MethodPost && a.request.method != http.MethodDelete {
+			e.pending.Insert(resource) // a definition that is new to the server is seen by what it serves
+		}
 		return e.defined(ctx, a, got)
 	case resource.Group == admissionregistrationv1.GroupName:
 		if err := e.notePolicy(ctx, got.object); err != nil {
