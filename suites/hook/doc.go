@@ -37,7 +37,9 @@ type ClientConfig struct {
 type Call struct {
 	// Hook is the server's name.
 	Hook string
-	// Review is the AdmissionReview received; nil when the body was no JSON object.
+	// Conversion tells that the server is a conversion webhook.
+	Conversion bool
+	// Review is the AdmissionReview or ConversionReview received; nil when the body was no JSON object.
 	Review map[string]any
 	// Raw is the body received.
 	Raw []byte

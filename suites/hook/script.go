@@ -26,24 +26,31 @@ type scripted struct {
 	fixtures.Answer
 }
 
-func newScript(webhook fixtures.Webhook) (script, error) {
+func newScript(webhook fixtures.Webhook) (responder, error) {
+	scope := expr.Answer
+	if webhook.Versions != nil {
+		scope = expr.Conversion
+	}
 	var s script
 	for i, answer := range webhook.Answer {
-		ready, err := newScripted(answer)
+		ready, err := newScripted(scope, answer)
 		if err != nil {
 			return nil, fmt.Errorf("answer[%d].%w", i, err)
 		}
 		s = append(s, ready)
 	}
+	if webhook.Versions != nil {
+		return newConversion(s, webhook.Versions), nil
+	}
 	return s, nil
 }
 
 // newScripted makes an answer ready. Its errors begin with the name of the field.
-func newScripted(answer fixtures.Answer) (scripted, error) {
+func newScripted(scope expr.Scope, answer fixtures.Answer) (scripted, error) {
 	a := scripted{Answer: answer}
 	var err error
 	if answer.When != "" {
-		if a.when, err = expr.Compile(expr.Answer, answer.When); err != nil {
+		if a.when, err = expr.Compile(scope, answer.When); err != nil {
 			return a, fmt.Errorf("when: %q: %w", answer.When, err)
 		}
 	}
@@ -79,24 +86,33 @@ func (s script) respond(_ context.Context, call *Call, number int64) (*response,
 		"options":   request["options"],
 		"call":      number,
 	}
-	for i, answer := range s {
-		if answer.when != nil {
-			holds, err := answer.when.Holds(variables)
-			if err != nil {
-				return nil, fmt.Errorf("webhook %s: answer[%d].when: %w", call.Hook, i, err)
-			}
-			if !holds {
-				continue
-			}
-		}
-		return answer.response(call.Review)
+	answer, err := s.choose(call, variables)
+	if err != nil {
+		return nil, err
 	}
-	return scripted{}.response(call.Review)
+	return answer.response(answer.review(call.Review))
 }
 
-// response makes the response to a review.
+// choose returns the first answer whose condition holds, or one that says nothing.
+func (s script) choose(call *Call, variables map[string]any) (scripted, error) {
+	for i, answer := range s {
+		if answer.when == nil {
+			return answer, nil
+		}
+		holds, err := answer.when.Holds(variables)
+		if err != nil {
+			return scripted{}, fmt.Errorf("webhook %s: answer[%d].when: %w", call.Hook, i, err)
+		}
+		if holds {
+			return answer, nil
+		}
+	}
+	return scripted{}, nil
+}
+
+// response makes the response with a review in it.
 func (a scripted) response(review map[string]any) (*response, error) {
-	body, err := a.review(review)
+	body, err := a.encode(review)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +135,7 @@ func (a scripted) response(review map[string]any) (*response, error) {
 }
 
 // review makes the AdmissionReview that answers another, in its version.
-func (a scripted) review(received map[string]any) ([]byte, error) {
+func (a scripted) review(received map[string]any) map[string]any {
 	request, _ := received["request"].(map[string]any)
 	answer := map[string]any{"uid": request["uid"], "allowed": a.Status == nil}
 	if a.Allowed != nil {
@@ -138,16 +154,20 @@ func (a scripted) review(received map[string]any) ([]byte, error) {
 	if a.AuditAnnotations != nil {
 		answer["auditAnnotations"] = a.AuditAnnotations
 	}
-	review := map[string]any{"apiVersion": received["apiVersion"], "kind": "AdmissionReview", "response": answer}
+	return map[string]any{"apiVersion": received["apiVersion"], "kind": "AdmissionReview", "response": answer}
+}
+
+// encode writes a review, changed as the answer says.
+func (a scripted) encode(review map[string]any) ([]byte, error) {
 	encoded, err := json.Marshal(review)
 	if err != nil {
-		return nil, fmt.Errorf("encode the AdmissionReview: %w", err)
+		return nil, fmt.Errorf("encode the %s: %w", review["kind"], err)
 	}
 	if a.merge == nil {
 		return encoded, nil
 	}
 	if encoded, err = jsonpatch.MergePatch(encoded, a.merge); err != nil {
-		return nil, fmt.Errorf("apply the answer's review to the AdmissionReview: %w", err)
+		return nil, fmt.Errorf("apply the answer's review to the %s: %w", review["kind"], err)
 	}
 	return encoded, nil
 }

@@ -37,6 +37,8 @@ type server struct {
 	config  ClientConfig
 	respond responder
 	calls   int64
+	// converts tells that it is a conversion webhook.
+	converts bool
 }
 
 // responder decides what is answered to a call, the number of which at the server is given. An error is the suite's failure.
@@ -86,11 +88,11 @@ func (s *Servers) ClientConfigs() map[string]ClientConfig {
 // is wrong.
 func (s *Servers) Script(webhooks map[string]fixtures.Webhook) error {
 	for _, name := range slices.Sorted(maps.Keys(webhooks)) {
-		script, err := newScript(webhooks[name])
+		respond, err := newScript(webhooks[name])
 		if err != nil {
 			return fmt.Errorf("webhook %s: %w", name, err)
 		}
-		if err := s.set(name, script); err != nil {
+		if err := s.set(name, respond); err != nil {
 			return err
 		}
 	}
@@ -116,6 +118,7 @@ func (s *Servers) set(name string, respond responder) error {
 	}
 	server.respond.close()
 	server.respond = respond
+	_, server.converts = respond.(conversion)
 	return nil
 }
 
@@ -231,7 +234,7 @@ func (s *Servers) begin(path string, call *Call) (responder, int64, bool) {
 	if !found || s.ctx.Err() != nil {
 		return nil, 0, false
 	}
-	call.Hook = server.name
+	call.Hook, call.Conversion = server.name, server.converts
 	server.calls++
 	s.calls = append(s.calls, call)
 	close(s.came)

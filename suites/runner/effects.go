@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,6 +59,9 @@ func (e *effects) note(ctx context.Context, a *action, got *answer) error {
 	resource := a.resource.GroupResource()
 	switch {
 	case resource == customResourceDefinitions:
+		if a.request.method != http.MethodPost && a.request.method != http.MethodDelete {
+			e.pending.Insert(resource) // a definition that is new to the server is seen by what it serves
+		}
 		return e.defined(ctx, a, got)
 	case resource.Group == admissionregistrationv1.GroupName:
 		if err := e.notePolicy(ctx, got.object); err != nil {
@@ -134,25 +138,43 @@ func (e *effects) defined(ctx context.Context, a *action, got *answer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, establishTimeout)
 	defer cancel()
+	path := a.objectPath(got)
 	for _, v := range definition.Spec.Versions {
 		if !v.Served {
 			continue
 		}
 		served := schema.GroupVersionResource{Group: definition.Spec.Group, Version: v.Name, Resource: definition.Spec.Names.Plural}
-		if err := e.awaitServed(ctx, served); err != nil {
+		if err := e.awaitServed(ctx, path, served); err != nil {
 			return fmt.Errorf("waiting until %s is served: %w", served, err)
 		}
 	}
 	return nil
 }
 
-// awaitServed waits until a resource is in discovery and can be listed.
-func (e *effects) awaitServed(ctx context.Context, gvr schema.GroupVersionResource) error {
+// awaitServed waits until a resource is in discovery and can be listed, or the definition at that path is refused its names.
+func (e *effects) awaitServed(ctx context.Context, definition string, gvr schema.GroupVersionResource) error {
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		_, listed, err := e.server.kinds.find(ctx, gvr.GroupVersion(), func(r metav1.APIResource) bool { return r.Name == gvr.Resource })
-		if err != nil || !listed {
+		if err != nil {
 			return false, err
+		}
+		if !listed {
+			return e.refusedNames(ctx, definition)
 		}
 		return e.server.exists(ctx, resource{GroupVersionResource: gvr}.path("", "", ""))
 	})
+}
+
+// refusedNames tells whether another custom resource definition has the names of the one at that path.
+func (e *effects) refusedNames(ctx context.Context, path string) (bool, error) {
+	got, err := e.server.client.do(ctx, &request{method: http.MethodGet, path: path})
+	if err != nil || got.code != http.StatusOK {
+		return false, err
+	}
+	definition := apiextensionsv1.CustomResourceDefinition{}
+	object, _ := got.object.(map[string]any)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &definition); err != nil {
+		return false, fmt.Errorf("reading the custom resource definition: %w", err)
+	}
+	return apihelpers.IsCRDConditionFalse(&definition, apiextensionsv1.NamesAccepted), nil
 }

@@ -214,33 +214,37 @@ func (r *run) send(ctx context.Context, a *action) (*answer, error) {
 	return got, r.effects.note(ctx, a, got)
 }
 
-// drain takes the webhook calls since the last drain into the transcript. A webhook server that could not answer as it
-// was told is an error of the suite.
-func (r *run) drain(ctx context.Context) ([]call, error) {
+// drain takes the webhook calls since the last drain into the transcript; it returns those for admission and those for
+// conversion. A webhook server that could not answer as it was told is an error of the suite.
+func (r *run) drain(ctx context.Context) (calls, conversions []call, err error) {
 	if r.hooks == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	recorded, err := r.hooks.Drain(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("waiting for webhook calls to end: %w", err)
+		return nil, nil, fmt.Errorf("waiting for webhook calls to end: %w", err)
 	}
-	calls := make([]call, len(recorded))
-	for i, c := range recorded {
+	for _, c := range recorded {
 		if c.Err != nil {
-			return nil, fmt.Errorf("webhook server %s: %w", c.Hook, c.Err)
+			return nil, nil, fmt.Errorf("webhook server %s: %w", c.Hook, c.Err)
 		}
 		review, err := normalize(c.Review)
 		if err != nil {
-			return nil, fmt.Errorf("webhook server %s: the review: %w", c.Hook, err)
+			return nil, nil, fmt.Errorf("webhook server %s: the review: %w", c.Hook, err)
 		}
 		decoded, _ := review.(map[string]any)
-		calls[i] = call{hook: c.Hook, review: decoded, headers: lowerCase(c.Headers), url: c.URL, protocol: c.Protocol, serverName: c.ServerName}
+		came := call{hook: c.Hook, review: decoded, headers: lowerCase(c.Headers), url: c.URL, protocol: c.Protocol, serverName: c.ServerName}
+		if c.Conversion {
+			conversions = append(conversions, came)
+		} else {
+			calls = append(calls, came)
+		}
 		if n := len(r.transcript); n > 0 {
 			shown := &r.transcript[n-1]
 			shown.Calls = append(shown.Calls, reports.Call{Hook: c.Hook, Review: string(c.Raw), Answer: string(c.Answer)})
 		}
 	}
-	return calls, nil
+	return calls, conversions, nil
 }
 
 // explain adds the server's own account of its decisions to the transcript.

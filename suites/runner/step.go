@@ -65,13 +65,14 @@ func (r *run) attempt(ctx context.Context, step fixtures.Step, a *action) (*answ
 	if err != nil {
 		return nil, nil, err
 	}
-	calls, err := r.drain(ctx)
+	calls, conversions, err := r.drain(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	var found findings
 	found.add(checkAnswer(step.Expect, got))
 	found.add(checkCalls(step.Expect.Calls, lastAttempts(calls)))
+	found.add(checkConversions(step.Expect.Conversions, conversions))
 	found.add(r.checkStored(ctx, step.Expect.Stored, a, got))
 	found.add(r.checkAudit(ctx, step.Expect, got.auditID))
 	return got, found.failures, found.err

@@ -48,6 +48,7 @@ var (
 	roleBindings        = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 	clusterRoles        = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
 	clusterRoleBindings = rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings")
+	definitions         = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	accessReviews       = schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}
 )
 
@@ -78,6 +79,8 @@ func (s *settler) probesOf(ctx context.Context, resources []schema.GroupResource
 			add(s.roleProbe())
 		case priorityClasses.GroupResource():
 			add(s.priorityProbe())
+		case definitions.GroupResource():
+			add(s.definitionProbe())
 		default:
 			params = append(params, resource)
 		}

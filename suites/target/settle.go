@@ -120,7 +120,7 @@ func (s *settler) close() error {
 	for _, gvr := range []schema.GroupVersionResource{
 		validatingWebhooks, mutatingWebhooks,
 		validatingPolicies, validatingBindings, mutatingPolicies, mutatingBindings,
-		clusterRoles, clusterRoleBindings, priorityClasses,
+		clusterRoles, clusterRoleBindings, priorityClasses, definitions,
 	} {
 		err := s.client.Resource(gvr).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: ownerLabel + "=" + s.name})
 		if err != nil && !apierrors.IsNotFound(err) { // a kind that is not served has no objects

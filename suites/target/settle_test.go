@@ -29,8 +29,6 @@ import (
 	"github.com/gatehouse-dev/gatehouse/fakeapi"
 )
 
-var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-
 // settleCase changes something in every round, and says what the creation of a ConfigMap must come to once the server acts
 // by it. In its texts NAME is the worker's name and namespace, GROUP an API group of its own, and ROUND the round.
 type settleCase struct {
@@ -39,11 +37,19 @@ type settleCase struct {
 	setup   string // written once
 	write   string // written in every round; deleted in each third instead, if it removes
 	removes bool
+	probe   string // what is created in the place of a ConfigMap
 	acts    string // what the answer holds after a write
 	gone    string // what the answer holds after a deletion; "" for a ConfigMap that is admitted
 }
 
 var settleCases = []settleCase{
+	{
+		name: "custom resource definitions", settles: "customresourcedefinitions.apiextensions.k8s.io",
+		write: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.GROUP}, spec: {
+  group: GROUP, scope: Cluster, names: {plural: things, singular: thing, kind: Thing, listKind: ThingList},
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: "false", message: ROUND}]}}}]}}`,
+		probe: "{apiVersion: GROUP/v1, kind: Thing, metadata: {name: probe}}", acts: "ROUND",
+	},
 	{
 		name: "validating webhooks", settles: "validatingwebhookconfigurations.admissionregistration.k8s.io", removes: true,
 		write: webhookConfiguration("ValidatingWebhookConfiguration", "ROUND"), acts: "no such key: ROUND",
@@ -219,13 +225,15 @@ func (w *settleWorker) round(ctx context.Context, round int) error {
 	}
 	w.took += time.Since(began)
 
-	object := &unstructured.Unstructured{}
-	object.SetAPIVersion("v1")
-	object.SetKind("ConfigMap")
-	object.SetName("probe")
-	object.SetLabels(map[string]string{"round": w.fill("ROUND", round)})
-	object.SetAnnotations(map[string]string{"none": ""})
-	_, err := w.client.Resource(configMaps).Namespace(w.name).Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	probe := "{apiVersion: v1, kind: ConfigMap, metadata: {name: probe, namespace: NAME, labels: {round: ROUND}, annotations: {none: ''}}}"
+	if w.probe != "" {
+		probe = w.probe
+	}
+	resource, object, err := w.resource(ctx, probe, round)
+	if err != nil {
+		return err
+	}
+	_, err = resource.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	got := ""
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		whole, _ := json.Marshal(status.Status())
@@ -284,7 +292,7 @@ func (w *settleWorker) remove(ctx context.Context, text string, round int) error
 // expectNoSentinels wants nothing of the settler to be left.
 func expectNoSentinels(t *testing.T, client dynamic.Interface, settler string) {
 	t.Helper()
-	for _, gvr := range []schema.GroupVersionResource{namespaces, validatingWebhooks, mutatingWebhooks, validatingPolicies, validatingBindings, mutatingPolicies, mutatingBindings, clusterRoles, clusterRoleBindings, priorityClasses} {
+	for _, gvr := range []schema.GroupVersionResource{namespaces, validatingWebhooks, mutatingWebhooks, validatingPolicies, validatingBindings, mutatingPolicies, mutatingBindings, clusterRoles, clusterRoleBindings, priorityClasses, definitions} {
 		list, err := client.Resource(gvr).List(t.Context(), metav1.ListOptions{LabelSelector: ownerLabel + "=" + settler})
 		if err != nil {
 			t.Error(err)
