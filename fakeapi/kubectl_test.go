@@ -14,6 +14,7 @@ import (
 )
 
 //go:generate go run ../hack/generate/kubectl
+//go:generate go run ../hack/generate/deviations DEVIATIONS.md
 
 // TestKubectl runs the commands of testdata/kubectl with the real kubectl, which must print what it printed before a real
 // kube-apiserver.
