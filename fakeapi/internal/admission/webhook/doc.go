@@ -18,9 +18,9 @@
 //   - Validating webhooks are called all at once. All of them are called even when one refuses.
 //
 // A request goes this way through the files: hook.go (the compiled webhook), concern.go (is it called?), review.go (what
-// it is asked), client.go and service.go (over which connection), call.go (the call), intercept.go (who may stand before it), response.go (is the answer
-// valid?), settle.go (what follows from it), patch.go (the changed object). mutating.go with reinvocation.go, and
-// validating.go, are the two stages that put these together.
+// it is asked), client.go and service.go (over which connection), call.go (the call), intercept.go (who may stand before
+// it), response.go (is the answer valid?), settle.go (what follows from it), patch.go (the changed object). mutating.go
+// with reinvocation.go, and validating.go, are the two stages that put these together.
 package webhook
 
 import (
