@@ -151,7 +151,7 @@ func verdictOf(r Report) (Verdict, []string) {
 		errors = append(errors, "the run was interrupted: "+r.Interrupted)
 	}
 	if count.Error > 0 {
-		errors = append(errors, plural(count.Error, "case", "cases")+" ended in an error")
+		errors = append(errors, plural(count.Error, "case", "cases")+" ended in an error: "+someOf(r.Results, Error))
 	}
 	if count.KnownFail > 0 {
 		known = append(known, plural(count.KnownFail, "known failure", "known failures"))
@@ -211,7 +211,7 @@ func contradictions(r Report) []string {
 func failureReasons(r Report) []string {
 	var reasons []string
 	if n := r.Total.CaseCounts.Fail; n > 0 {
-		reasons = append(reasons, plural(n, "case", "cases")+" failed")
+		reasons = append(reasons, plural(n, "case", "cases")+" failed: "+someOf(r.Results, Fail))
 	}
 	// An entry that names no case can only be told from one whose case was left out when none was.
 	if !r.Selection.Partial() && r.Interrupted == "" {
@@ -246,6 +246,23 @@ func gapReasons(r Report) []string {
 		reasons = append(reasons, reason)
 	}
 	return reasons
+}
+
+// namedCases is the number of cases that a reason names.
+const namedCases = 3
+
+// someOf names the first cases with the outcome, so that the end of a long log says where to look.
+func someOf(results []Result, o Outcome) string {
+	var ids []string
+	for _, result := range results {
+		if result.Outcome == o {
+			ids = append(ids, result.ID)
+		}
+	}
+	if more := len(ids) - namedCases; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:namedCases], ", "), more)
+	}
+	return strings.Join(ids, ", ")
 }
 
 // plural returns the count with the word that fits it.

@@ -92,6 +92,7 @@ func TestVerdict(t *testing.T) {
 	selected := func(s Selection) func(*Run) { return func(r *Run) { r.Selection = s } }
 	interrupted := func(r *Run) { r.Interrupted = "signal: interrupt" }
 	const first = "matching-rules/operations/create"
+	second := passing()[1].ID
 
 	for name, tc := range map[string]struct {
 		run     Run
@@ -101,13 +102,13 @@ func TestVerdict(t *testing.T) {
 	}{
 		"all held": {with(), Conformant, 0, []string{}},
 		"a must behavior failed": {
-			with(outcome(0, Fail)), NotConformant, 1, []string{"1 case failed"},
+			with(outcome(0, Fail)), NotConformant, 1, []string{"1 case failed: " + first},
 		},
 		"a should behaviour failed": {
 			with(func(r *Run) {
 				r.Results = append(r.Results, sampleResult("wildcard", 70, Fail, "webhook.match.wildcard"))
 			}),
-			NotConformant, 1, []string{"1 case failed"},
+			NotConformant, 1, []string{"1 case failed: matching-rules/operations/wildcard"},
 		},
 		"should and may behaviours are unproven": {
 			with(func(r *Run) {
@@ -118,10 +119,10 @@ func TestVerdict(t *testing.T) {
 			with(outcome(0, Fail), known(first, "2026-12-31")), ConformantWithKnownFailures, 0, []string{"1 known failure"},
 		},
 		"an expired known failure": {
-			with(outcome(0, Fail), known(first, "2025-12-31")), NotConformant, 1, []string{"1 case failed"},
+			with(outcome(0, Fail), known(first, "2025-12-31")), NotConformant, 1, []string{"1 case failed: " + first},
 		},
 		"an unexpected pass": {
-			with(known(first, "2026-12-31")), NotConformant, 1, []string{"1 case failed"},
+			with(known(first, "2026-12-31")), NotConformant, 1, []string{"1 case failed: " + first},
 		},
 		"a known failure that names no case": {
 			with(known("matching-rules/operations/gone", "2026-12-31")), NotConformant, 1,
@@ -132,28 +133,28 @@ func TestVerdict(t *testing.T) {
 			[]string{"only a part of the cases was to run: --focus x"},
 		},
 		"a case ended in an error": {
-			with(outcome(0, Error)), Broken, 3, []string{"1 case ended in an error", "1 must behavior is unproven"},
+			with(outcome(0, Error)), Broken, 3, []string{"1 case ended in an error: " + first, "1 must behavior is unproven"},
 		},
 		"an error that is listed as known": {
-			with(outcome(0, Error), known(first, "2026-12-31")), Broken, 3, []string{"1 case ended in an error", "1 must behavior is unproven"},
+			with(outcome(0, Error), known(first, "2026-12-31")), Broken, 3, []string{"1 case ended in an error: " + first, "1 must behavior is unproven"},
 		},
 		"a failure and an error": {
 			with(outcome(0, Fail), outcome(1, Error)), NotConformant, 1,
-			[]string{"1 case failed", "1 case ended in an error", "1 must behavior is unproven"},
+			[]string{"1 case failed: " + first, "1 case ended in an error: " + second, "1 must behavior is unproven"},
 		},
 		"interrupted, all that ran passed": {
 			with(interrupted, notRun(1, CauseInterrupted)), Broken, 3,
 			[]string{"the run was interrupted: signal: interrupt", "1 must behavior is unproven"},
 		},
 		"interrupted after a failure": {
-			with(interrupted, outcome(0, Fail)), NotConformant, 1, []string{"1 case failed", "the run was interrupted: signal: interrupt"},
+			with(interrupted, outcome(0, Fail)), NotConformant, 1, []string{"1 case failed: " + first, "the run was interrupted: signal: interrupt"},
 		},
 		"a selection": {
 			with(selected(Selection{Labels: "area:x"})), Partial, 0, []string{"only a part of the cases was to run: --labels area:x"},
 		},
 		"a shard with a failure": {
 			with(selected(Selection{Shard: "1/2"}), outcome(0, Fail)), NotConformant, 1,
-			[]string{"1 case failed", "only a part of the cases was to run: --shard 1/2"},
+			[]string{"1 case failed: " + first, "only a part of the cases was to run: --shard 1/2"},
 		},
 		"a selection with a known failure": {
 			with(selected(Selection{Shard: "1/2"}), outcome(0, Fail), known(first, "2026-12-31")), Partial, 0,
@@ -167,6 +168,13 @@ func TestVerdict(t *testing.T) {
 		},
 		"the version does not have a must behavior": {
 			with(notRun(0, CauseVersion)), Conformant, 0, []string{},
+		},
+		"more cases failed than a reason names": {
+			with(func(r *Run) {
+				for _, id := range []string{"e", "d", "c", "b"} {
+					r.Results = append(r.Results, Result{ID: id, Area: "matching-rules", Behaviors: []string{"webhook.match.wildcard"}, Outcome: Fail})
+				}
+			}), NotConformant, 1, []string{"4 cases failed: b, c, d and 1 more"},
 		},
 		"nothing ran": {
 			with(func(r *Run) { r.Results = nil }), Broken, 3,
@@ -184,7 +192,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"two results of one case outweigh a failure": {
 			with(outcome(0, Fail), func(r *Run) { r.Results[1].ID = first }), Broken, 3,
-			[]string{"case " + first + " has two results", "1 case failed"},
+			[]string{"case " + first + " has two results", "1 case failed: " + first},
 		},
 		"a behaviour that the ledger does not know": {
 			with(func(r *Run) { r.Results[0].Behaviors = append(r.Results[0].Behaviors, "webhook.unknown") }), Broken, 3,

@@ -161,7 +161,9 @@ func (d *discoverer) aggregatedHandler(root string) http.Handler {
 			responsewriters.InternalError(w, req, err)
 			return
 		}
-		aggregated.ServeHTTPWithETag(document.list, document.etag, apidiscoveryv2.SchemeGroupVersion, discoveryCodecs(), w, req)
+		// The encoder sets the kind of what it writes, so that each request needs a list of its own.
+		list := *document.list
+		aggregated.ServeHTTPWithETag(&list, document.etag, apidiscoveryv2.SchemeGroupVersion, discoveryCodecs(), w, req)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,5 +114,39 @@ func readCompressed(t *testing.T, file string, into any) {
 	}
 	if err := json.NewDecoder(reader).Decode(into); err != nil {
 		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+// Documents that are made once are read by many clients at the same time: the race detector sees a writer among them.
+func TestDiscoveryAtOnce(t *testing.T) {
+	router := newTestRouter(t)
+	for _, document := range []struct{ path, accept string }{
+		{"/api", runtime.ContentTypeJSON},
+		{"/apis", runtime.ContentTypeJSON},
+		{"/api", inOneDocument},
+		{"/apis", inOneDocument},
+		{"/api/v1", runtime.ContentTypeJSON},
+		{"/apis/apps", runtime.ContentTypeJSON},
+		{"/openapi/v2", runtime.ContentTypeJSON},
+		{"/openapi/v3", runtime.ContentTypeJSON},
+		{"/openapi/v3/apis/apps/v1", runtime.ContentTypeJSON},
+		{"/version", runtime.ContentTypeJSON},
+	} {
+		first := answer(router, document.path, document.accept)
+		if first.Code != http.StatusOK {
+			t.Errorf("%s: %d: %s", document.path, first.Code, first.Body)
+			continue
+		}
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				for range 4 {
+					if got := answer(router, document.path, document.accept); got.Body.String() != first.Body.String() {
+						t.Errorf("%s as %s differs from one request to the next", document.path, document.accept)
+					}
+				}
+			})
+		}
+		clients.Wait()
 	}
 }
