@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -33,10 +34,11 @@ func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
 	run.End = time.Now()
 	run.Results = c.complete(known.results, run.Interrupted)
 	judged := reports.New(run)
-	if err := errors.Join(err, writeReport(judged, c.files, stdout)); err != nil {
+	c.files.StepSummary = os.Getenv("GITHUB_STEP_SUMMARY")
+	if err := errors.Join(err, writeReport(c.files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
-	for _, path := range []string{c.files.JUnit, c.files.JSON} {
+	for _, path := range []string{c.files.JUnit, c.files.JSON, c.files.HTML, c.files.Markdown} {
 		if path != "" {
 			fmt.Fprintln(stdout, "report:", path)
 		}

@@ -49,6 +49,11 @@ func Run(ctx context.Context, s *Server, c *fixtures.LoadedCase) reports.Result 
 		}
 		result.Failures = append(result.Failures, failure)
 	}
+	var lines []int
+	for _, failure := range result.Failures {
+		lines = append(lines, failure.Line)
+	}
+	result.Fixture = c.Excerpts(lines...)
 	return result
 }
 
