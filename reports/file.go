@@ -14,6 +14,8 @@ import (
 type Files struct {
 	// JUnit is the JUnit XML file.
 	JUnit string
+	// JUnitOptions say for which reader it is.
+	JUnitOptions JUnitOptions
 	// JSON is report.json.
 	JSON string
 }
@@ -23,11 +25,12 @@ type Files struct {
 // A run that is killed cannot write. Written before the first case, with a report whose Run.Interrupted says that the
 // run has not ended, the files are honest from the start, and no older ones can be mistaken for this run's.
 func (f Files) Write(r Report) error {
+	junit := func(w io.Writer, r Report) error { return WriteJUnit(w, r, f.JUnitOptions) }
 	var errs []error
 	for _, file := range []struct {
 		path  string
 		write func(io.Writer, Report) error
-	}{{f.JSON, WriteJSON}, {f.JUnit, WriteJUnit}} {
+	}{{f.JSON, WriteJSON}, {f.JUnit, junit}} {
 		if file.path != "" {
 			errs = append(errs, WriteFile(file.path, func(w io.Writer) error { return file.write(w, r) }))
 		}

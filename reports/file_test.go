@@ -197,7 +197,7 @@ func TestFilesWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	var json, junit bytes.Buffer
-	if err := errors.Join(WriteJSON(&json, r), WriteJUnit(&junit, r)); err != nil {
+	if err := errors.Join(WriteJSON(&json, r), WriteJUnit(&junit, r, JUnitOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	if content(t, files.JSON) != json.String() || content(t, files.JUnit) != junit.String() {
