@@ -14,6 +14,8 @@ import (
 type Files struct {
 	// JUnit is the JUnit XML file.
 	JUnit string
+	// JUnitOptions say for which reader it is.
+	JUnitOptions JUnitOptions
 	// JSON is report.json.
 	JSON string
 	// HTML is the page for people.
@@ -38,11 +40,12 @@ func (f Files) Write(all ...Report) error {
 			return write(w, all[0])
 		}
 	}
+	junit := func(w io.Writer, r Report) error { return WriteJUnit(w, r, f.JUnitOptions) }
 	var errs []error
 	for _, file := range []struct {
 		path  string
 		write func(io.Writer, ...Report) error
-	}{{f.JSON, one(WriteJSON)}, {f.JUnit, one(WriteJUnit)}, {f.HTML, WriteHTML}, {f.Markdown, WriteMarkdown}} {
+	}{{f.JSON, one(WriteJSON)}, {f.JUnit, one(junit)}, {f.HTML, WriteHTML}, {f.Markdown, WriteMarkdown}} {
 		if file.path != "" {
 			errs = append(errs, WriteFile(file.path, func(w io.Writer) error { return file.write(w, all...) }))
 		}

@@ -203,7 +203,7 @@ func TestFilesWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	var json, junit, page, summary bytes.Buffer
-	if err := errors.Join(WriteJSON(&json, r), WriteJUnit(&junit, r), WriteHTML(&page, r), WriteMarkdown(&summary, r)); err != nil {
+	if err := errors.Join(WriteJSON(&json, r), WriteJUnit(&junit, r, JUnitOptions{}), WriteHTML(&page, r), WriteMarkdown(&summary, r)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{

@@ -213,11 +213,7 @@ func failureReasons(r Report) []string {
 	if n := r.Total.CaseCounts.Fail; n > 0 {
 		reasons = append(reasons, plural(n, "case", "cases")+" failed: "+someOf(r.Results, Fail))
 	}
-	// An entry that names no case can only be told from one whose case was left out when none was.
-	if !r.Selection.Partial() && r.Interrupted == "" {
-		reasons = append(reasons, unmatched(r.Known, r.Results)...)
-	}
-	return reasons
+	return append(reasons, staleEntries(r)...)
 }
 
 // gapReasons are what keeps a run without failures from showing that the target is conformant.
