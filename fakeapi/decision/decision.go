@@ -72,7 +72,36 @@ type Step struct {
 	Changes []string `json:"changes,omitempty"`
 	// Warnings are the warnings that the step sent to the client.
 	Warnings []string `json:"warnings,omitempty"`
+	// Evaluations are the evaluations of the policy's expressions, in order. A variable stands before the expression that
+	// read it; it is evaluated anew for each kind of expression.
+	Evaluations []Evaluation `json:"evaluations,omitempty"`
 }
+
+// Evaluation is one evaluation of an expression of a policy.
+type Evaluation struct {
+	// Expression is the path of the expression in the policy, such as spec.validations[0].expression.
+	Expression string `json:"expression"`
+	// Param is the param that the policy was evaluated with, as namespace/name or name; empty for none.
+	Param string `json:"param,omitempty"`
+	// Result is what the expression came to.
+	Result Result `json:"result"`
+	// Error is why the expression has no value.
+	Error string `json:"error,omitempty"`
+}
+
+// Result is what an expression came to.
+type Result string
+
+const (
+	// True is the value true.
+	True Result = "true"
+	// False is the value false.
+	False Result = "false"
+	// Value is any value that is no boolean.
+	Value Result = "value"
+	// Error: the expression did not compile, or its evaluation failed.
+	Error Result = "error"
+)
 
 // Outcome is what became of a step.
 type Outcome string

@@ -12,6 +12,9 @@ import (
 
 // Expression is a compiled expression, or the reason why it does not compile.
 type Expression struct {
+	// Path is where the expression stands in its policy, such as spec.validations[0].expression; empty for those of
+	// webhooks.
+	Path string
 	// Source is the text that was compiled.
 	Source string
 	// Type is the type that the expression evaluates to; nil when it does not compile.

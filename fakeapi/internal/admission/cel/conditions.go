@@ -2,6 +2,7 @@ package cel
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/google/cel-go/common/types"
@@ -38,6 +39,7 @@ func (s *Scope) CompileMatchConditions(conditions []admissionregistrationv1.Matc
 	compiled := make([]*Expression, len(conditions))
 	for i := range conditions {
 		compiled[i] = s.Compile(conditions[i].Expression, MatchCondition, Stored)
+		compiled[i].Path = fmt.Sprintf("spec.matchConditions[%d].expression", i)
 	}
 	return &Conditions{names: namesOf(conditions), scope: s, compiled: func() []*Expression { return compiled }}
 }

@@ -33,11 +33,12 @@ type Evaluation struct {
 	budget     int64
 	// variables is the cost of the variables read since the last expression ended.
 	variables int64
+	observe   func(*Expression, Result) // nil when nobody asks
 }
 
 // Evaluate begins an evaluation with a budget of cost units. The scope is nil for expressions that see no variables.
 func (s *Scope) Evaluate(ctx context.Context, in *Input, budget int64) *Evaluation {
-	return s.begin(ctx, newActivation(in, in.request(in.Resource)), budget)
+	return s.begin(ctx, newActivation(in, in.request(in.Resource)), in.Observe, budget)
 }
 
 // EvaluatePatch is Evaluate for the expressions of mutations: what they read of the objects can become part of a patch.
@@ -47,13 +48,13 @@ func (s *Scope) EvaluatePatch(ctx context.Context, in *Input, budget int64) (*Ev
 	if err := a.convertObjects(in); err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, a, budget), nil
+	return s.begin(ctx, a, in.Observe, budget), nil
 }
 
-func (s *Scope) begin(ctx context.Context, a *activation, budget int64) *Evaluation {
-	e := &Evaluation{activation: a, budget: budget}
+func (s *Scope) begin(ctx context.Context, a *activation, observe func(*Expression, Result), budget int64) *Evaluation {
+	e := &Evaluation{activation: a, budget: budget, observe: observe}
 	if s != nil {
-		a.variables = s.bind(ctx, a, &e.variables)
+		a.variables = s.bind(ctx, e)
 	}
 	return e
 }
@@ -63,6 +64,22 @@ func (e *Evaluation) Budget() int64 { return e.budget }
 
 // Eval evaluates one expression. An error says that no further expression may be evaluated: the budget is spent.
 func (e *Evaluation) Eval(ctx context.Context, x *Expression) (Result, error) {
+	result, err := e.eval(ctx, x)
+	if err != nil {
+		e.observed(x, Result{Err: err})
+		return result, err
+	}
+	e.observed(x, result)
+	return result, nil
+}
+
+func (e *Evaluation) observed(x *Expression, r Result) {
+	if e.observe != nil {
+		e.observe(x, r)
+	}
+}
+
+func (e *Evaluation) eval(ctx context.Context, x *Expression) (Result, error) {
 	if x.Err != nil {
 		return Result{Err: &apiservercel.Error{
 			Type:   apiservercel.ErrorTypeInvalid,

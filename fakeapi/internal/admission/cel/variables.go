@@ -2,6 +2,7 @@ package cel
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/google/cel-go/cel"
@@ -42,6 +43,7 @@ func NewScope(params bool) *Scope {
 // that does not compile is declared too, with any type: what uses it fails when evaluated.
 func (s *Scope) Declare(name, source string, mode Mode) *Expression {
 	compiled := s.Compile(source, Variable, mode)
+	compiled.Path = fmt.Sprintf("spec.variables[%d].expression", len(s.variables))
 	s.declared.Fields[name] = apiservercel.NewDeclField(name, declaredType(compiled.Type), true, nil, nil)
 	s.variables = append(s.variables, variable{name: name, Expression: compiled})
 	return compiled
@@ -78,12 +80,20 @@ func (s *Scope) environment(decl declarations) (*environment.EnvSet, error) {
 	return env, nil
 }
 
-// bind returns the value of variables in one evaluation: each is evaluated when first read, and its cost added to
-// spent.
-func (s *Scope) bind(ctx context.Context, activation interpreter.Activation, spent *int64) ref.Val {
+// bind returns the value of variables in one evaluation: each is evaluated when first read, and its cost added to the
+// evaluation's.
+func (s *Scope) bind(ctx context.Context, e *Evaluation) ref.Val {
 	values := lazy.NewMapValue(s.declared)
 	for _, v := range s.variables {
-		values.Append(v.name, func(*lazy.MapValue) ref.Val { return v.evaluate(ctx, activation, spent) })
+		values.Append(v.name, func(*lazy.MapValue) ref.Val {
+			value := v.evaluate(ctx, e.activation, &e.variables)
+			if err, failed := value.(*types.Err); failed {
+				e.observed(v.Expression, Result{Err: err})
+			} else {
+				e.observed(v.Expression, Result{Value: value})
+			}
+			return value
+		})
 	}
 	return values
 }

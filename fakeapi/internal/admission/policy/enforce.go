@@ -11,7 +11,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -61,7 +60,7 @@ func (e *enforcement) evaluate(ctx context.Context, c *candidate[*validations], 
 	c.step.Outcome = decision.Skipped
 	var told []string
 	for _, param := range c.params {
-		in.Params = param
+		in.Params, in.Observe = param, observer(&c.step, param)
 		verdict := c.policy.program().evaluate(ctx, in)
 		if verdict.skippedBy != "" {
 			told = append(told, withParam(param, "matchConditions "+strconv.Quote(verdict.skippedBy)+" is false"))
@@ -142,18 +141,10 @@ func worsen(step *decision.Step, outcome decision.Outcome) {
 
 // withParam says which param a text is about.
 func withParam(param runtime.Object, text string) string {
-	if param == nil {
-		return text
+	if name := paramName(param); name != "" {
+		return "param " + name + ": " + text
 	}
-	accessor, err := meta.Accessor(param)
-	if err != nil {
-		return text
-	}
-	name := accessor.GetName()
-	if namespace := accessor.GetNamespace(); namespace != "" {
-		name = namespace + "/" + name
-	}
-	return "param " + name + ": " + text
+	return text
 }
 
 // error is the answer to the client: Forbidden in words, but with the reason and code that the validation gives.

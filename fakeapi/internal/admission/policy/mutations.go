@@ -27,13 +27,15 @@ type mutation struct {
 func compileMutations(spec *admissionregistrationv1.MutatingAdmissionPolicySpec) *mutations {
 	scope := newScope(spec.ParamKind, spec.Variables)
 	compiled := &mutations{scope: scope, conditions: scope.CompileMatchConditions(spec.MatchConditions)}
-	for _, source := range spec.Mutations {
+	for i, source := range spec.Mutations {
 		m := mutation{patchType: source.PatchType}
 		switch {
 		case source.PatchType == admissionregistrationv1.PatchTypeJSONPatch && source.JSONPatch != nil:
 			m.expression = scope.Compile(source.JSONPatch.Expression, cel.JSONPatch, cel.Stored)
+			m.expression.Path = fmt.Sprintf("spec.mutations[%d].jsonPatch.expression", i)
 		case source.PatchType == admissionregistrationv1.PatchTypeApplyConfiguration && source.ApplyConfiguration != nil:
 			m.expression = scope.Compile(source.ApplyConfiguration.Expression, cel.ApplyConfiguration, cel.Stored)
+			m.expression.Path = fmt.Sprintf("spec.mutations[%d].applyConfiguration.expression", i)
 		default:
 			continue // not valid, so not stored
 		}
@@ -46,6 +48,9 @@ func compileMutations(spec *admissionregistrationv1.MutatingAdmissionPolicySpec)
 // changed.
 func (m *mutation) evaluate(ctx context.Context, scope *cel.Scope, in *cel.Input) (ref.Val, error) {
 	if m.expression.Err != nil {
+		if in.Observe != nil {
+			in.Observe(m.expression, cel.Result{Err: m.expression.Err})
+		}
 		return nil, m.expression.Err
 	}
 	evaluation, err := scope.EvaluatePatch(ctx, in, cel.PolicyBudget)

@@ -41,7 +41,7 @@ type auditAnnotation struct {
 func compileValidations(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) *validations {
 	scope := newScope(spec.ParamKind, spec.Variables)
 	compiled := &validations{scope: scope, conditions: scope.CompileMatchConditions(spec.MatchConditions)}
-	for _, source := range spec.Validations {
+	for i, source := range spec.Validations {
 		v := validation{
 			expression: scope.Compile(source.Expression, cel.Validation, cel.Stored),
 			fallback:   strings.TrimSpace(source.Message),
@@ -49,7 +49,9 @@ func compileValidations(spec *admissionregistrationv1.ValidatingAdmissionPolicyS
 		}
 		if source.MessageExpression != "" {
 			v.message = scope.Compile(source.MessageExpression, cel.Message, cel.Stored)
+			v.message.Path = fmt.Sprintf("spec.validations[%d].messageExpression", i)
 		}
+		v.expression.Path = fmt.Sprintf("spec.validations[%d].expression", i)
 		if v.fallback == "" {
 			v.fallback = "failed expression: " + strings.TrimSpace(source.Expression)
 		}
@@ -58,11 +60,10 @@ func compileValidations(spec *admissionregistrationv1.ValidatingAdmissionPolicyS
 		}
 		compiled.validations = append(compiled.validations, v)
 	}
-	for _, source := range spec.AuditAnnotations {
-		compiled.annotations = append(compiled.annotations, auditAnnotation{
-			key:   source.Key,
-			value: scope.Compile(source.ValueExpression, cel.AuditAnnotation, cel.Stored),
-		})
+	for i, source := range spec.AuditAnnotations {
+		value := scope.Compile(source.ValueExpression, cel.AuditAnnotation, cel.Stored)
+		value.Path = fmt.Sprintf("spec.auditAnnotations[%d].valueExpression", i)
+		compiled.annotations = append(compiled.annotations, auditAnnotation{key: source.Key, value: value})
 	}
 	return compiled
 }
