@@ -54,7 +54,10 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 	if err != nil {
 		return nil, nil, fmt.Errorf("options: AuditPolicy: %w", err)
 	}
-	catalogueOptions := resource.Options{Store: s.store, UID: s.options.UIDs, EnabledVersions: s.options.EnabledVersions}
+	catalogueOptions := resource.Options{
+		Store: s.store, UID: s.options.UIDs, EnabledVersions: s.options.EnabledVersions,
+		V1beta1Configurations: s.options.V1beta1Configurations, LegacyWorkloads: s.options.LegacyWorkloads,
+	}
 	if s.options.Clock != nil {
 		catalogueOptions.Clock = s.options.Clock
 	}

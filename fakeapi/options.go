@@ -57,6 +57,13 @@ type Options struct {
 	// EnabledVersions are group versions to serve besides those that a kube-apiserver serves by default, such as
 	// admissionregistration.k8s.io/v1beta1.
 	EnabledVersions []schema.GroupVersion
+	// V1beta1Configurations serves webhook configurations in admissionregistration.k8s.io/v1beta1 besides v1, with the
+	// defaults and rules of that version, as a kube-apiserver up to v1.21 did.
+	V1beta1Configurations bool
+	// LegacyWorkloads serves Deployments, ReplicaSets, DaemonSets, StatefulSets and ControllerRevisions in apps/v1beta2,
+	// apps/v1beta1 and extensions/v1beta1 besides apps/v1, those of them that each version had and with its defaults, as a
+	// kube-apiserver up to v1.15 did. What else was in extensions/v1beta1 is not served.
+	LegacyWorkloads bool
 	// RawStore lets StoreRaw write objects that the API would refuse.
 	RawStore bool
 

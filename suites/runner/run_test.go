@@ -310,7 +310,7 @@ func TestNewRefusesAVersionThatIsNone(t *testing.T) {
 func TestEveryNeedHasWords(t *testing.T) {
 	needs := []fixtures.Need{
 		fixtures.NeedHooks, fixtures.NeedAudit, fixtures.NeedRawStore, fixtures.NeedControllers, fixtures.NeedRestart,
-		fixtures.NeedNodes, fixtures.NeedInTreePlugins, fixtures.NeedLegacyWorkloads,
+		fixtures.NeedNodes, fixtures.NeedInTreePlugins, fixtures.NeedLegacyWorkloads, fixtures.NeedV1beta1Configurations,
 	}
 	for _, need := range needs {
 		if abilities[need] == "" {

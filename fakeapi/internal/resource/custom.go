@@ -252,7 +252,7 @@ func customScale(parent *REST) rest.Storage {
 		}
 	}
 	return &scaleREST{
-		parent: parent, replicas: replicas,
+		parent: parent, kind: scaleKind(), replicas: replicas,
 		read: func(object runtime.Object) (*autoscalingv1.Scale, error) {
 			content := object.(*unstructured.Unstructured).Object
 			spec, _, err := unstructured.NestedInt64(content, splitPath(paths.SpecReplicasPath)...)

@@ -25,6 +25,8 @@ type machinery struct {
 	codecs     serializer.CodecFactory
 	parameters runtime.ParameterCodec
 	rows       []row
+	// together names kinds that are served in several groups.
+	together map[schema.GroupKind]string
 }
 
 // sharedMachinery is built once a process and not changed after.
@@ -52,9 +54,9 @@ func newMachinery() *machinery {
 			object, err := scheme.New(row.storageKind())
 			utilruntime.Must(err)
 			scheme.AddTypeDefaultingFunc(object, func(o any) { row.strategy.defaults(o.(runtime.Object)) })
-			for _, gvk := range row.kinds() {
-				if gvk != row.storageKind() {
-					utilruntime.Must(addDefaultsThroughStored(scheme, gvk, &row))
+			for _, version := range row.versions() {
+				if version.GroupVersion != row.stored {
+					utilruntime.Must(addDefaultsThroughStored(scheme, &row, version))
 				}
 			}
 		}
@@ -67,7 +69,6 @@ func newMachinery() *machinery {
 		}
 	}
 	scheme.AddTypeDefaultingFunc(&authenticationv1.TokenRequest{}, defaultTokenRequest)
-	addRetiredDefaults(scheme)
 	utilruntime.Must(addSameShapeConversions(scheme))
 	utilruntime.Must(addHandWrittenConversions(scheme))
 	utilruntime.Must(addQueryConversions(scheme))
@@ -77,12 +78,13 @@ func newMachinery() *machinery {
 			serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf()),
 		parameters: runtime.NewParameterCodec(scheme),
 		rows:       rows,
+		together:   kindsTogether(rows),
 	}
 }
 
-// addDefaultsThroughStored defaults a version that has the same fields as the stored one.
-func addDefaultsThroughStored(scheme *runtime.Scheme, gvk schema.GroupVersionKind, row *row) error {
-	object, err := scheme.New(gvk)
+// addDefaultsThroughStored defaults a version by what is defaulted in the stored one.
+func addDefaultsThroughStored(scheme *runtime.Scheme, row *row, version servedVersion) error {
+	object, err := scheme.New(version.WithKind(row.kind))
 	if err != nil {
 		return err
 	}
@@ -90,12 +92,15 @@ func addDefaultsThroughStored(scheme *runtime.Scheme, gvk schema.GroupVersionKin
 		stored, err := scheme.New(row.storageKind())
 		utilruntime.Must(err)
 		kind := o.(runtime.Object).GetObjectKind().GroupVersionKind()
-		if throughJSON(o, stored, nil) != nil {
+		if scheme.Convert(o, stored, nil) != nil {
 			return // what cannot be converted is refused elsewhere
+		}
+		if version.defaults != nil {
+			version.defaults(stored)
 		}
 		row.strategy.defaults(stored)
 		reflect.ValueOf(o).Elem().SetZero()
-		if throughJSON(stored, o, nil) == nil {
+		if scheme.Convert(stored, o, nil) == nil {
 			o.(runtime.Object).GetObjectKind().SetGroupVersionKind(kind)
 		}
 	})
