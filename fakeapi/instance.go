@@ -54,7 +54,9 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 	if err != nil {
 		return nil, nil, fmt.Errorf("options: AuditPolicy: %w", err)
 	}
-	catalogueOptions := resource.Options{Store: s.store, UID: s.options.UIDs, EnabledVersions: s.options.EnabledVersions}
+	catalogueOptions := resource.Options{
+		Store: s.store, UID: s.options.UIDs, EnabledVersions: s.options.EnabledVersions, ServiceAddresses: s.options.ServiceAddresses,
+	}
 	if s.options.Clock != nil {
 		catalogueOptions.Clock = s.options.Clock
 	}
@@ -68,7 +70,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		Namespaces:       sources,
 		Configurations:   sources,
 		Params:           sources,
-		ServiceEndpoints: s.options.ServiceAddresses,
+		ServiceAddresses: s.options.ServiceAddresses,
 		InTreePlugins:    s.options.AdmissionPlugins,
 		Intercept:        s.interceptWebhooks(),
 		Authorizer:       authorizer,

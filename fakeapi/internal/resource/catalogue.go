@@ -31,6 +31,9 @@ type Options struct {
 	// EnabledVersions are group versions to serve besides those that a kube-apiserver serves by default, such as
 	// admissionregistration.k8s.io/v1beta1.
 	EnabledVersions []schema.GroupVersion
+	// ServiceAddresses say where the services are that conversion webhooks name, before the stored services are asked,
+	// as in services.Resolver.
+	ServiceAddresses map[string]string
 }
 
 // Hooks are what the catalogue asks of its surroundings. They are bound after the catalogue was made because most of
