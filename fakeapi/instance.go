@@ -57,6 +57,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 	catalogueOptions := resource.Options{
 		Store: s.store, UID: s.options.UIDs, EnabledVersions: s.options.EnabledVersions,
 		V1beta1Configurations: s.options.V1beta1Configurations, LegacyWorkloads: s.options.LegacyWorkloads,
+		ServiceAddresses: s.options.ServiceAddresses,
 	}
 	if s.options.Clock != nil {
 		catalogueOptions.Clock = s.options.Clock
@@ -71,7 +72,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		Namespaces:       sources,
 		Configurations:   sources,
 		Params:           sources,
-		ServiceEndpoints: s.options.ServiceAddresses,
+		ServiceAddresses: s.options.ServiceAddresses,
 		InTreePlugins:    s.options.AdmissionPlugins,
 		Intercept:        s.interceptWebhooks(),
 		Authorizer:       authorizer,

@@ -33,8 +33,9 @@ type Options struct {
 	// Users may authenticate by their tokens, besides the administrator of RESTConfig.
 	Users []User
 
-	// ServiceAddresses says where the services are that webhooks name in clientConfig.service: from "namespace/name:port"
-	// to "host:port". Without an entry a webhook by service cannot be reached.
+	// ServiceAddresses says where the services are that webhooks, of admission and of conversion, name in
+	// clientConfig.service: from "namespace/name:port", or "namespace/name" for all its ports, to "host:port". For a
+	// service without an entry the stored Service is asked, whose cluster IP leads nowhere; an external name does.
 	ServiceAddresses map[string]string
 
 	// AdmissionPlugins are the names of the built-in admission plugins that are on, of LimitRanger, Priority and

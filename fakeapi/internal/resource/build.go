@@ -23,12 +23,12 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/printers"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/services"
 )
 
 // minorVersion is the minor version of the API server that the catalogue follows.
@@ -52,7 +52,8 @@ func New(options Options) (*Catalogue, error) {
 	c.namespaces = newNamespaceController(c)
 	c.definitions = newController(c.finishDefinition)
 	var err error
-	if c.converters, err = conversion.NewCRConverterFactory(webhook.NewDefaultServiceResolver(), nil); err != nil {
+	resolver := services.Resolver{Addresses: options.ServiceAddresses, Lookup: c.lookUpService}
+	if c.converters, err = conversion.NewCRConverterFactory(resolver, nil); err != nil {
 		return nil, fmt.Errorf("converters of custom resources: %w", err)
 	}
 	c.equivalents = runtime.NewEquivalentResourceRegistryWithIdentity(sameObjects(shared().rows))

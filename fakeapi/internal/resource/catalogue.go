@@ -37,6 +37,9 @@ type Options struct {
 	// LegacyWorkloads serves workloads in apps/v1beta1, apps/v1beta2 and extensions/v1beta1 too, as a kube-apiserver up to
 	// v1.15 did.
 	LegacyWorkloads bool
+	// ServiceAddresses say where the services are that conversion webhooks name, before the stored services are asked,
+	// as in services.Resolver.
+	ServiceAddresses map[string]string
 }
 
 // Hooks are what the catalogue asks of its surroundings. They are bound after the catalogue was made because most of
