@@ -49,7 +49,8 @@ func (t *fakeTarget) Info() Info { return Info{Name: FakeAPI, Version: t.server.
 func (t *fakeTarget) RESTConfig() *rest.Config { return t.server.RESTConfig() }
 
 func (t *fakeTarget) Can() sets.Set[fixtures.Need] {
-	can := sets.New(fixtures.NeedHooks, fixtures.NeedAudit, fixtures.NeedRawStore, fixtures.NeedRestart, fixtures.NeedInTreePlugins)
+	can := sets.New(fixtures.NeedHooks, fixtures.NeedAudit, fixtures.NeedRawStore, fixtures.NeedRestart, fixtures.NeedInTreePlugins,
+		fixtures.NeedControllers)
 	if t.retired {
 		can = can.Union(retired)
 	}

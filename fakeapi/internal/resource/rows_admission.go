@@ -46,6 +46,7 @@ func admissionRows() []row {
 	validatingPolicies.subresources = []subresource{checkedStatus(keepingMetadata, func(object, _ runtime.Object) errorList {
 		return config.ValidateStatusUpdate(object)
 	}, fieldpath.MakePathOrDie("metadata"))}
+	validatingPolicies.storage = validatingPolicyStorage
 	return []row{
 		kind("MutatingAdmissionPolicy", "mutatingadmissionpolicies", "Spec", beta, alpha),
 		kind("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "Spec", beta, alpha),

@@ -16,6 +16,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/config"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/openapi"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/apiregistration"
 )
 
@@ -27,6 +29,8 @@ type machinery struct {
 	rows       []row
 	// together names kinds that are served in several groups.
 	together map[schema.GroupKind]string
+	// types are those of the built-in kinds in the expressions of policies.
+	types *config.Types
 }
 
 // sharedMachinery is built once a process and not changed after.
@@ -79,6 +83,7 @@ func newMachinery() *machinery {
 		parameters: runtime.NewParameterCodec(scheme),
 		rows:       rows,
 		together:   kindsTogether(rows),
+		types:      config.NewTypes(openapi.Schema),
 	}
 }
 
