@@ -136,6 +136,7 @@ func convertStatefulSet(from, to runtime.Object) error {
 		templates = set.Spec.VolumeClaimTemplates
 	case *appsv1beta1.StatefulSet:
 		templates = set.Spec.VolumeClaimTemplates
+		orElsePtr(&set.Status.ObservedGeneration, 0) // which later versions do not tell from none
 	case *appsv1beta2.StatefulSet:
 		templates = set.Spec.VolumeClaimTemplates
 	}

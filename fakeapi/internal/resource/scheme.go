@@ -104,10 +104,16 @@ func addDefaultsThroughStored(scheme *runtime.Scheme, row *row, version servedVe
 			version.defaults(stored)
 		}
 		row.strategy.defaults(stored)
-		reflect.ValueOf(o).Elem().SetZero()
-		if scheme.Convert(stored, o, nil) == nil {
-			o.(runtime.Object).GetObjectKind().SetGroupVersionKind(kind)
+		defaulted := mustNew(scheme, version.WithKind(row.kind))
+		if scheme.Convert(stored, defaulted, nil) != nil {
+			return
 		}
+		defaulted.GetObjectKind().SetGroupVersionKind(kind)
+		object := reflect.ValueOf(o).Elem()
+		if status := object.FieldByName("Status"); status.IsValid() { // has no defaults, and need not be the same after conversion
+			reflect.ValueOf(defaulted).Elem().FieldByName("Status").Set(status)
+		}
+		object.Set(reflect.ValueOf(defaulted).Elem())
 	})
 	return nil
 }
@@ -154,3 +160,7 @@ func throughJSON(from, to any, _ conversion.Scope) error {
 	target.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return nil
 }
+
+// Scheme returns the Go types of the built-in kinds, with the defaults and conversions of all versions, also of those
+// that are served only when asked. It is shared and must not be changed.
+func Scheme() *runtime.Scheme { return shared().scheme }
