@@ -42,6 +42,12 @@ var comparisons = []struct {
 	{"list of 10^4 objects", "ms", false, 0},
 	{"processor time per list", "ms", false, 0},
 	{"events to 100 watchers", "1/s", true, 0},
+	{"converted creates", "1/s", true, 4},
+	{"processor time per converted create", "ms", false, 0},
+	{"converted reads", "1/s", true, 4},
+	{"processor time per converted read", "ms", false, 0},
+	{"list of 500 converted", "ms", false, 4},
+	{"processor time per converted list", "ms", false, 0},
 }
 
 // limits are the figures of servers in this process, and what they are to stay below.
