@@ -78,6 +78,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		Authorizer:       authorizer,
 		TypeConverter:    sources.TypeConverter,
 		ReviewUIDs:       s.options.UIDs,
+		TraceExpressions: s.options.TraceExpressions || s.options.Explain != nil,
 	}
 	if s.options.Clock != nil {
 		chainOptions.Clock = s.options.Clock

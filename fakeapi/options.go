@@ -52,6 +52,9 @@ type Options struct {
 	AuditLog io.Writer
 	// Explain receives, in plain words, what admission decided on each request, and why.
 	Explain io.Writer
+	// TraceExpressions makes Decisions tell what the parts of each expression of a policy came to, and not only of those
+	// that failed. It costs evaluating them twice. Explain has it too.
+	TraceExpressions bool
 	// History is for how many of the latest requests Decisions and AuditEvents answer; 4096 when 0.
 	History int
 

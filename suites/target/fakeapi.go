@@ -33,6 +33,7 @@ func openFakeAPI(ctx context.Context, options Options) (Target, error) {
 	withRetired := options.Needs.HasAny(retired.UnsortedList()...)
 	server, err := fakeapi.Start(context.WithoutCancel(ctx), fakeapi.Options{
 		RawStore:              true,
+		TraceExpressions:      true,
 		AuditPolicy:           auditPolicy(),
 		Logger:                logger,
 		LegacyWorkloads:       withRetired,

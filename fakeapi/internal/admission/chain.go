@@ -56,6 +56,9 @@ type Options struct {
 	Intercept webhook.Intercept
 	// Clock measures how long webhooks take; the real clock when nil.
 	Clock clock.PassiveClock
+	// TraceExpressions makes decisions tell what the parts of each expression of a policy came to, which evaluates it
+	// twice; otherwise they tell of those that failed.
+	TraceExpressions bool
 	// ReviewUIDs gives request.uid of the reviews sent to webhooks; random UUIDs when nil.
 	ReviewUIDs func() types.UID
 }
@@ -106,6 +109,7 @@ func New(options Options) *Chain {
 		Params:        options.Params,
 		Authorizer:    options.Authorizer,
 		TypeConverter: options.TypeConverter,
+		TraceAll:      options.TraceExpressions,
 	}
 	clients := webhook.NewClients(services.Resolver{Addresses: options.ServiceAddresses, Lookup: storedServices{options.Params}.lookUp})
 	webhooks := webhook.Options{

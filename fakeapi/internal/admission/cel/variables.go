@@ -88,9 +88,9 @@ func (s *Scope) bind(ctx context.Context, e *Evaluation) ref.Val {
 		values.Append(v.name, func(*lazy.MapValue) ref.Val {
 			value := v.evaluate(ctx, e.activation, &e.variables)
 			if err, failed := value.(*types.Err); failed {
-				e.observed(v.Expression, Result{Err: err})
+				e.observed(ctx, v.Expression, Result{Err: err})
 			} else {
-				e.observed(v.Expression, Result{Value: value})
+				e.observed(ctx, v.Expression, Result{Value: value})
 			}
 			return value
 		})
