@@ -105,20 +105,26 @@ func sweep(ctx context.Context, t target.Target, left map[string][]string) error
 	return errors.Join(errs...)
 }
 
-// complete returns a result of every case: those there are, and for the others why they were not run.
+// complete returns a result of every case.
 func (c *conformance) complete(results map[string]reports.Result, interrupted string) []reports.Result {
-	chosen := sets.New[string]()
-	for _, one := range c.chosen {
-		chosen.Insert(one.ID)
+	return complete(c.set.Cases, c.chosen, results, c.flags.selection, interrupted)
+}
+
+// complete returns a result of every case: those there are, and for the others why they were not run, be it that the
+// selection did not choose them.
+func complete(cases, chosen []*fixtures.LoadedCase, results map[string]reports.Result, selection reports.Selection, interrupted string) []reports.Result {
+	selected := sets.New[string]()
+	for _, one := range chosen {
+		selected.Insert(one.ID)
 	}
 	var all []reports.Result
-	for _, one := range c.set.Cases {
+	for _, one := range cases {
 		result, ran := results[one.ID]
 		if !ran {
 			result = runner.Describe(one)
 			result.Outcome = reports.NotRun
-			result.Cause, result.Reason = reports.CauseDeselected, "not selected by "+c.flags.selection.String()
-			if chosen.Has(one.ID) {
+			result.Cause, result.Reason = reports.CauseDeselected, "not selected by "+selection.String()
+			if selected.Has(one.ID) {
 				result.Cause, result.Reason = reports.CauseInterrupted, firstLine(interrupted)
 			}
 		}
