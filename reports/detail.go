@@ -68,7 +68,16 @@ func detail(r Result, statements map[string]string) text {
 	for _, f := range r.Failures {
 		t = append(t, failureText(r, f)...)
 	}
-	return append(t, leftOut(r)...)
+	return append(append(t, decided(r)...), leftOut(r)...)
+}
+
+// decided tells what policies decided.
+func decided(r Result) text {
+	var t text
+	if what := rulings(r.Decided); what != "" {
+		t.add(plain, 0, "decided: %s", what)
+	}
+	return t
 }
 
 func failureText(r Result, f Failure) text {

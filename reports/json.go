@@ -87,6 +87,9 @@ func checkWords(r Report) error {
 	for i, result := range r.Results {
 		at := fmt.Sprintf("results[%d]", i)
 		errs = append(errs, checkWord(at+".outcome", result.Outcome))
+		for j, d := range result.Decided {
+			errs = append(errs, checkWord(fmt.Sprintf("%s.decided[%d].ruling", at, j), d.Ruling))
+		}
 		if result.Cause != "" {
 			errs = append(errs, checkWord(at+".cause", result.Cause))
 		}

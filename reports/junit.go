@@ -134,7 +134,7 @@ func (j *junitWriter) verdictSuite() junitSuite {
 	}
 	j.adornVerdict(&c)
 	s := newSuite(verdictName, r.Start, []junitCase{c}, 0)
-	s.Properties = properties(
+	s.Properties = append(properties(
 		junitProperty{"verdict", string(r.Verdict)},
 		junitProperty{"exit-status", strconv.Itoa(r.ExitStatus)},
 		junitProperty{"gatehouse-version", r.Suite},
@@ -144,8 +144,28 @@ func (j *junitWriter) verdictSuite() junitSuite {
 		junitProperty{"server-flags", strings.Join(r.Target.Flags, " ")},
 		junitProperty{"selection", r.Selection.String()},
 		junitProperty{"interrupted", r.Interrupted},
-	)
+	), policyProperties(r.PolicyTests)...)
 	return s
+}
+
+// policyProperties are the expression coverage of policy tests, as a whole and of each expression.
+func policyProperties(t *PolicyTests) []junitProperty {
+	if t == nil || len(t.Policies) == 0 {
+		return nil
+	}
+	covered, all := t.Covered()
+	found := []junitProperty{{"expression-coverage", fmt.Sprintf("%d%%: %d of %d outcomes", percent(covered, all), covered, all)}}
+	for _, p := range t.Policies {
+		for _, e := range p.Expressions {
+			name := strings.Join([]string{"expression", p.Kind, p.Name, strings.TrimPrefix(e.Path, "spec.")}, "/")
+			value := e.tally()
+			if missing := e.missing(); missing != "" {
+				value = missing + ": " + value
+			}
+			found = append(found, junitProperty{line(name), fmt.Sprintf("%s (%s)", value, place(p.File, e.Line))})
+		}
+	}
+	return properties(found...)
 }
 
 // properties returns those that have a value, clean.
@@ -232,7 +252,7 @@ func (j *junitWriter) newCase(r Result) junitCase {
 	}
 	switch r.Outcome {
 	case Pass:
-		c.SystemOut = systemOut(leftOut(r))
+		c.SystemOut = systemOut(append(decided(r), leftOut(r)...))
 	case Fail:
 		c.Failure = problem("expectation")
 	case KnownFail:

@@ -54,6 +54,7 @@ func junitRuns() map[string]Run {
 	return map[string]Run{
 		"conformant": sampleRun(passing()...), "not conformant": badRun(), "nothing": sampleRun(), "interrupted": interrupted,
 		"partial": partial, "hostile": hostileRun(), "zero": {Ledger: sampleLedger()},
+		"policy tests": policyRun(90),
 	}
 }
 

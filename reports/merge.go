@@ -82,6 +82,7 @@ func (r Report) run() Run {
 	return Run{
 		Suite: r.Suite, Ledger: ledger, Target: r.Target, Selection: r.Selection, Known: r.Known,
 		Interrupted: r.Interrupted, Start: r.Start, End: r.End, Results: r.Results,
+		PolicyTests: r.PolicyTests,
 	}
 }
 

@@ -34,12 +34,12 @@ type Run struct {
 	End time.Time
 	// Results are the results of the cases, in any order.
 	Results []Result
+	// PolicyTests is set for a run of policy tests, which says nothing about a target.
+	PolicyTests *PolicyTests
 }
 
 // Report is a run, judged.
 type Report struct {
-	//go:generate go run ../hack/generate/reports-schema
-
 	// SchemaVersion is the version of the format of the file.
 	SchemaVersion int `json:"schemaVersion"`
 	// Suite is the version of Gatehouse that ran.
@@ -72,6 +72,8 @@ type Report struct {
 	Behaviors []Behavior `json:"behaviors"`
 	// Results are the results of the cases, by area, file and line.
 	Results []Result `json:"results"`
+	// PolicyTests is there for a run of policy tests: the verdict is on the policies then.
+	PolicyTests *PolicyTests `json:"policyTests,omitempty"`
 }
 
 // Area is an area of the ledger and what came of its behaviours and cases.
@@ -195,6 +197,7 @@ func assemble(run Run) Report {
 		Start:         run.Start.UTC().Round(0),
 		End:           run.End.UTC().Round(0),
 		Known:         run.Known,
+		PolicyTests:   run.PolicyTests,
 	}
 	areas := areasOf(run)
 	r.Results = normalized(run.Results, run.Selection, areas)

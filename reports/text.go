@@ -51,6 +51,11 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	p.cases(r, Fail, "FAIL")
 	p.cases(r, Error, "ERROR")
 	p.knownFailures(r)
+	if r.PolicyTests != nil {
+		p.policyTests(r)
+		p.lines(0, verdictText(r))
+		return p.out.Flush()
+	}
 	p.table(r.Areas, r.Total)
 	p.notRun(r)
 	p.coverage(r)

@@ -31,6 +31,7 @@ func TestTextGolden(t *testing.T) {
 		"text-color.txt":          {badRun(), TextOptions{Color: true}},
 		"text-conformant.txt":     {sampleRun(passing()...), TextOptions{}},
 		"text-nothing.txt":        {sampleRun(), TextOptions{}},
+		"text-policies.txt":       {policyRun(90), TextOptions{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, []byte(writeText(t, New(tc.run), tc.options)))

@@ -79,6 +79,8 @@ type Result struct {
 	Duration time.Duration `json:"duration"`
 	// Transcript are the steps as they went; kept for cases that did not pass.
 	Transcript []Step `json:"transcript,omitempty"`
+	// Decided is what policies decided in the steps, in order; known in policy tests, on servers that record decisions.
+	Decided []Decided `json:"decided,omitempty"`
 }
 
 // Failure is one expectation that did not hold.

@@ -41,22 +41,26 @@ const (
 	NotConformant Verdict = "not conformant"
 	// Partial: nothing failed, but the run does not show every must behaviour that applies.
 	Partial Verdict = "partial"
+	// TestsPassed: of policy tests, nothing failed and the expressions are covered as far as they were to be.
+	TestsPassed Verdict = "passed"
+	// TestsFailed: of policy tests, a case failed or too few expressions were covered.
+	TestsFailed Verdict = "failed"
 	// Broken: the suite or the environment failed, so that the run says nothing certain.
 	Broken Verdict = "error"
 )
 
 // Values returns the closed list of verdicts on a target.
 func (Verdict) Values() []string {
-	return []string{string(Conformant), string(ConformantWithKnownFailures), string(NotConformant), string(Partial), string(Broken)}
+	return []string{string(Conformant), string(ConformantWithKnownFailures), string(NotConformant), string(Partial), string(TestsPassed), string(TestsFailed), string(Broken)}
 }
 
-// ExitStatus is the exit status that the verdict gives a command: 0, 1 when the target is not conformant, 3 when the
-// suite or the environment failed.
+// ExitStatus is the exit status that the verdict gives a command: 0, 1 when the target is not conformant or policy tests
+// failed, 3 when the suite or the environment failed.
 func (v Verdict) ExitStatus() int {
 	switch v {
-	case Conformant, ConformantWithKnownFailures, Partial:
+	case Conformant, ConformantWithKnownFailures, Partial, TestsPassed:
 		return 0
-	case NotConformant:
+	case NotConformant, TestsFailed:
 		return 1
 	default:
 		return 3
@@ -164,6 +168,8 @@ func verdictOf(r Report) (Verdict, []string) {
 	switch {
 	case len(faults) > 0:
 		return Broken, reasons
+	case len(failures) > 0 && r.PolicyTests != nil:
+		return TestsFailed, reasons
 	case len(failures) > 0:
 		return NotConformant, reasons
 	case len(errors) > 0:
@@ -172,6 +178,8 @@ func verdictOf(r Report) (Verdict, []string) {
 		return Partial, reasons
 	case len(known) > 0:
 		return ConformantWithKnownFailures, reasons
+	case r.PolicyTests != nil:
+		return TestsPassed, reasons
 	default:
 		return Conformant, reasons
 	}
@@ -212,6 +220,12 @@ func failureReasons(r Report) []string {
 	var reasons []string
 	if n := r.Total.CaseCounts.Fail; n > 0 {
 		reasons = append(reasons, plural(n, "case", "cases")+" failed: "+someOf(r.Results, Fail))
+	}
+	// A selection does not evaluate what the others do.
+	if r.PolicyTests != nil && !r.Selection.Partial() && r.Interrupted == "" {
+		if shortfall := r.PolicyTests.shortfall(); shortfall != "" {
+			reasons = append(reasons, shortfall)
+		}
 	}
 	return append(reasons, staleEntries(r)...)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2/types"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 	"github.com/gatehouse-dev/gatehouse/reports"
@@ -59,11 +59,7 @@ Exit status: 0 conformant, 1 not conformant, 2 the command line is wrong, 3 the 
 		},
 	}
 	set := command.Flags()
-	set.StringVar(&flags.target.Name, "target", target.FakeAPI, "the API server to test: fakeapi, envtest or kubeconfig")
-	set.StringVar(&flags.target.Kubeconfig, "kubeconfig", "", "the kubeconfig `FILE` of the cluster to test; kubectl's when absent")
-	set.StringVar(&flags.target.Context, "context", "", "the kubeconfig's context `NAME`; its current one when absent")
-	set.StringVar(&flags.target.HookAddress, "hook-address", "", "where the cluster reaches webhook servers on this machine, as `HOST[:PORT[-LAST]]`")
-	set.StringVar(&flags.target.Assets, "assets", "", "the `DIR` of kube-apiserver and etcd for envtest; $KUBEBUILDER_ASSETS when absent")
+	targetFlags(set, &flags.target)
 	set.StringVar(&flags.selection.Focus, "focus", "", "run the cases whose id or title this regular `EXPRESSION` matches")
 	set.StringVar(&flags.selection.Labels, "labels", "", "run the cases that this Ginkgo label `FILTER` selects: areas, behaviours, must, should, may, serial, and what cases need")
 	set.StringVar(&flags.selection.Shard, "shard", "", "run part I of N of the selected cases, as `I/N`")
@@ -71,6 +67,15 @@ Exit status: 0 conformant, 1 not conformant, 2 the command line is wrong, 3 the 
 	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html and report.md to this `DIR`")
 	set.IntVar(&flags.procs, "procs", 0, "the number of processes that run cases; 0 chooses by the target and the machine")
 	return command
+}
+
+// targetFlags declares the flags that say which API server to test.
+func targetFlags(set *pflag.FlagSet, options *target.Options) {
+	set.StringVar(&options.Name, "target", target.FakeAPI, "the API server to test: fakeapi, envtest or kubeconfig")
+	set.StringVar(&options.Kubeconfig, "kubeconfig", "", "the kubeconfig `FILE` of the cluster to test; kubectl's when absent")
+	set.StringVar(&options.Context, "context", "", "the kubeconfig's context `NAME`; its current one when absent")
+	set.StringVar(&options.HookAddress, "hook-address", "", "where the cluster reaches webhook servers on this machine, as `HOST[:PORT[-LAST]]`")
+	set.StringVar(&options.Assets, "assets", "", "the `DIR` of kube-apiserver and etcd for envtest; $KUBEBUILDER_ASSETS when absent")
 }
 
 // conformance is a conformance run, decided on and not yet begun.
@@ -97,17 +102,12 @@ func newConformance(flags conformanceFlags) (*conformance, error) {
 	if c.chosen = chosen.of(c.set); len(c.chosen) == 0 {
 		return nil, usageError("no case is selected by %s, of %d", flags.selection, len(c.set.Cases))
 	}
-	if flags.out != "" {
-		c.files = reports.Files{
-			JUnit: filepath.Join(flags.out, "junit.xml"), JSON: filepath.Join(flags.out, "report.json"),
-			HTML: filepath.Join(flags.out, "report.html"), Markdown: filepath.Join(flags.out, "report.md"),
-		}
-	}
+	c.files = outFiles(flags.out)
 	return c, nil
 }
 
-func checkTarget(flags *conformanceFlags) error {
-	options := flags.target
+// checkTargetFlags checks what targetFlags declares.
+func checkTargetFlags(options target.Options) error {
 	if names := []string{target.FakeAPI, target.Envtest, target.Kubeconfig}; !slices.Contains(names, options.Name) {
 		return usageError("--target is %q: want fakeapi, envtest or kubeconfig", options.Name)
 	}
@@ -120,6 +120,14 @@ func checkTarget(flags *conformanceFlags) error {
 		if f.value != "" && options.Name != f.target {
 			return usageError("--%s is for --target %s, not for %s", f.name, f.target, options.Name)
 		}
+	}
+	return nil
+}
+
+func checkTarget(flags *conformanceFlags) error {
+	options := flags.target
+	if err := checkTargetFlags(options); err != nil {
+		return err
 	}
 	if flags.procs < 0 {
 		return usageError("--procs is %d: want 1 or more", flags.procs)

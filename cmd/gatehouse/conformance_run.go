@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -34,15 +33,10 @@ func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
 	run.End = time.Now()
 	run.Results = c.complete(known.results, run.Interrupted)
 	judged := reports.New(run)
-	c.files.StepSummary = os.Getenv("GITHUB_STEP_SUMMARY")
 	if err := errors.Join(err, writeReport(c.files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
-	for _, path := range []string{c.files.JUnit, c.files.JSON, c.files.HTML, c.files.Markdown} {
-		if path != "" {
-			fmt.Fprintln(stdout, "report:", path)
-		}
-	}
+	listFiles(stdout, c.files)
 	return verdictError(judged)
 }
 
@@ -55,7 +49,9 @@ func (c *conformance) prepareReports(run reports.Run) error {
 	run.Interrupted = "the run has not ended: it is going on, or it was killed"
 	run.End = run.Start
 	run.Results = c.complete(nil, run.Interrupted)
-	return c.files.Write(reports.New(run))
+	files := c.files
+	files.StepSummary = "" // it takes what the run came to, and nothing before
+	return files.Write(reports.New(run))
 }
 
 // execute runs the chosen cases on the target, those that want a server of their own after the others. It completes what
@@ -114,20 +110,26 @@ func sweep(ctx context.Context, t target.Target, left map[string][]string) error
 	return errors.Join(errs...)
 }
 
-// complete returns a result of every case: those there are, and for the others why they were not run.
+// complete returns a result of every case.
 func (c *conformance) complete(results map[string]reports.Result, interrupted string) []reports.Result {
-	chosen := sets.New[string]()
-	for _, one := range c.chosen {
-		chosen.Insert(one.ID)
+	return complete(c.set.Cases, c.chosen, results, c.flags.selection, interrupted)
+}
+
+// complete returns a result of every case: those there are, and for the others why they were not run, be it that the
+// selection did not choose them.
+func complete(cases, chosen []*fixtures.LoadedCase, results map[string]reports.Result, selection reports.Selection, interrupted string) []reports.Result {
+	selected := sets.New[string]()
+	for _, one := range chosen {
+		selected.Insert(one.ID)
 	}
 	var all []reports.Result
-	for _, one := range c.set.Cases {
+	for _, one := range cases {
 		result, ran := results[one.ID]
 		if !ran {
 			result = runner.Describe(one)
 			result.Outcome = reports.NotRun
-			result.Cause, result.Reason = reports.CauseDeselected, "not selected by "+c.flags.selection.String()
-			if chosen.Has(one.ID) {
+			result.Cause, result.Reason = reports.CauseDeselected, "not selected by "+selection.String()
+			if selected.Has(one.ID) {
 				result.Cause, result.Reason = reports.CauseInterrupted, firstLine(interrupted)
 			}
 		}

@@ -83,6 +83,6 @@ Exit status: 0 all is well, 1 not conformant, 2 the command line is wrong, 3 the
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), behaviorsCommand(), reportCommand())
+	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), policyCommand(), behaviorsCommand(), reportCommand())
 	return root
 }

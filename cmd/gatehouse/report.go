@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -86,6 +88,25 @@ func writeReport(files reports.Files, stdout io.Writer, all ...reports.Report) e
 		errs = append(errs, reports.WriteText(stdout, r, options))
 	}
 	return errors.Join(errs...)
+}
+
+// outFiles are the files that a run leaves in a directory, and $GITHUB_STEP_SUMMARY; none where the directory is "".
+func outFiles(dir string) reports.Files {
+	files := reports.Files{StepSummary: os.Getenv("GITHUB_STEP_SUMMARY")}
+	if dir != "" {
+		files.JUnit, files.JSON = filepath.Join(dir, "junit.xml"), filepath.Join(dir, "report.json")
+		files.HTML, files.Markdown = filepath.Join(dir, "report.html"), filepath.Join(dir, "report.md")
+	}
+	return files
+}
+
+// listFiles tells where the files of a report are.
+func listFiles(stdout io.Writer, files reports.Files) {
+	for _, path := range []string{files.JUnit, files.JSON, files.HTML, files.Markdown} {
+		if path != "" {
+			fmt.Fprintln(stdout, "report:", path)
+		}
+	}
 }
 
 // verdictError is the error by which a command ends with the worst exit status of its reports, whose summaries have

@@ -86,6 +86,22 @@ func (s *Server) Remove(ctx context.Context, paths []string) error {
 	return all
 }
 
+// Gone waits until there is nothing at these paths any more: a namespace or a definition ends some time after its deletion.
+func (s *Server) Gone(ctx context.Context, paths []string) error {
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	defer cancel()
+	for _, path := range paths {
+		err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			there, err := s.exists(ctx, path)
+			return !there, err
+		})
+		if err != nil {
+			return fmt.Errorf("waiting until %s is gone: %w", path, err)
+		}
+	}
+	return nil
+}
+
 // remove deletes an object and takes its finalizers off. It tries again while the server refuses, since webhooks and
 // policies may act for a while after they are gone.
 func (c *client) remove(ctx context.Context, path string) error {

@@ -157,32 +157,56 @@ func (r *run) prepareUsers(ctx context.Context) error {
 	return nil
 }
 
-// setUp creates the case's objects and waits until they act.
+// setUp creates the case's objects and waits until they act. Manifests that act in admission come last: setup is what
+// was there before them.
 func (r *run) setUp(ctx context.Context) error {
 	r.at = "setup"
 	objects, err := r.c.ResolveSetup(r.vars)
 	if err != nil {
 		return err
 	}
+	type made struct {
+		at     string
+		object fixtures.Object
+	}
+	var all, acting []made
+	for _, m := range r.c.Manifests {
+		one := made{m.Position.String(), m.Object}
+		if m.Acts() {
+			acting = append(acting, one)
+		} else {
+			all = append(all, one)
+		}
+	}
 	for i, object := range objects {
-		r.at = fmt.Sprintf("setup[%d]", i)
-		a, err := prepare(ctx, r.server.kinds, fixtures.Step{Create: object}, r.vars.Namespace)
-		if err != nil {
+		all = append(all, made{fmt.Sprintf("setup[%d]", i), object})
+	}
+	for _, one := range append(all, acting...) {
+		r.at = one.at
+		if err := r.create(ctx, one.object); err != nil || len(r.failures) > 0 {
 			return err
-		}
-		got, err := r.send(ctx, a)
-		if err != nil {
-			return err
-		}
-		if !got.succeeded() {
-			r.fail(reports.Failure{
-				Message: fmt.Sprintf("the object was refused with code %d: %s", got.code, got.problem()), Expected: toYAML(object), Actual: got.text(),
-			})
-			return nil
 		}
 	}
 	r.at = "setup"
 	return r.settle(ctx)
+}
+
+// create creates an object of the setup, which must succeed.
+func (r *run) create(ctx context.Context, object fixtures.Object) error {
+	a, err := prepare(ctx, r.server.kinds, fixtures.Step{Create: object}, r.vars.Namespace)
+	if err != nil {
+		return err
+	}
+	got, err := r.send(ctx, a)
+	if err != nil {
+		return err
+	}
+	if !got.succeeded() {
+		r.fail(reports.Failure{
+			Message: fmt.Sprintf("the object was refused with code %d: %s", got.code, got.problem()), Expected: toYAML(object), Actual: got.text(),
+		})
+	}
+	return nil
 }
 
 // settle waits until what was written has taken effect, and forgets the webhook calls that it took.
@@ -208,6 +232,9 @@ func (r *run) send(ctx context.Context, a *action) (*answer, error) {
 	}
 	shown := &r.transcript[len(r.transcript)-1]
 	shown.Code, shown.Answer, shown.Warnings, shown.AuditID, shown.Duration = got.code, string(got.body), got.warnings, got.auditID, got.duration
+	if r.server.Answered != nil {
+		r.server.Answered(r.c.ID, *shown)
+	}
 	if got.code != http.StatusCreated {
 		drop()
 	}
@@ -285,12 +312,12 @@ func together(a, b error) error {
 }
 
 // clear takes away what the case made, in its own time even when ctx was cancelled. Webhook servers go last, since
-// configurations may act until they are gone. On a server that died there is nothing to take away.
+// configurations may act until they are gone. On a server that died, or ends with the case, there is nothing to take away.
 func (r *run) clear(ctx context.Context, failed error) error {
 	if r.hooks != nil {
 		defer r.hooks.Close()
 	}
-	if dead := (*DeadError)(nil); errors.As(failed, &dead) {
+	if dead := (*DeadError)(nil); errors.As(failed, &dead) || r.server.Disposable {
 		return nil
 	}
 	return r.server.Remove(context.WithoutCancel(ctx), r.left.all())

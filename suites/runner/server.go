@@ -24,6 +24,11 @@ type Server struct {
 	// and the paths of all such objects so far, in the order of deletion. It is for those who outlive a process that is
 	// killed; they call Remove. It must be set before the first case runs.
 	Leftovers func(id string, paths []string)
+	// Answered, if it is not nil, is told of every request of a case with its answer: the id of the case and the request
+	// as transcripts show it. It must be set before the first case runs.
+	Answered func(id string, step reports.Step)
+	// Disposable says that the server ends with the case that runs on it: what the case made is not taken away.
+	Disposable bool
 
 	target  target.Target
 	hooks   *hook.Pool

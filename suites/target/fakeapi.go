@@ -83,9 +83,12 @@ func (t *fakeTarget) Restart(ctx context.Context) error {
 	return t.server.Restart(context.WithoutCancel(ctx)) // as in openFakeAPI
 }
 
+// Decisions implements Recorder.
+func (t *fakeTarget) Decisions(auditID string) []decision.Record { return t.server.Decisions(auditID) }
+
 func (t *fakeTarget) Explain(auditID string) string {
 	var texts []string
-	for _, record := range t.server.Decisions(auditID) {
+	for _, record := range t.Decisions(auditID) {
 		texts = append(texts, decision.Explain(record))
 	}
 	return strings.Join(texts, "\n")

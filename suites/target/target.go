@@ -4,11 +4,13 @@ package target
 
 import (
 	"context"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/gatehouse-dev/gatehouse/fakeapi/decision"
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 )
 
@@ -44,6 +46,13 @@ type Target interface {
 	Logs() string
 	// Stop ends what the target started. It may be called more than once.
 	Stop() error
+}
+
+// Recorder is a Target that keeps records of its decisions.
+type Recorder interface {
+	// Decisions returns what admission decided on the request with that Audit-ID: one record, or one for each object of a
+	// deletecollection.
+	Decisions(auditID string) []decision.Record
 }
 
 // Info names a target.

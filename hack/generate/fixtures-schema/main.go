@@ -96,7 +96,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 }
 
 // literal are the fields that cannot be a reference: the loader reads them before it replaces references.
-var literal = []string{"cases", "set"}
+var literal = []string{"cases", "set", "manifests"}
 
 // allowReferences lets a reference stand for every value inside a schema that is not a string anyway.
 func allowReferences(s *jsonschema.Schema) {
