@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -107,10 +106,6 @@ func replay(ctx context.Context, bundles []bundle, options target.Options, stdou
 		return exitError{exitEnvironment, err}
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	var text reports.TextOptions
-	if f, ok := stdout.(*os.File); ok {
-		text = reports.TerminalOptions(f, os.Getenv)
-	}
 	status := 0
 	for i, b := range bundles {
 		if ctx.Err() != nil {
@@ -120,7 +115,7 @@ func replay(ctx context.Context, bundles []bundle, options target.Options, stdou
 			fmt.Fprintln(stdout)
 		}
 		now := runner.Run(ctx, server, b.c)
-		if err := reports.WriteReplay(stdout, b.report, info, now, text); err != nil {
+		if err := reports.WriteReplay(stdout, b.report, info, now, textOptions(stdout)); err != nil {
 			return exitError{exitEnvironment, err}
 		}
 		status = max(status, replayStatus(now.Outcome))

@@ -52,6 +52,7 @@ line or a report is wrong.`,
 	set.StringVar(&flags.times, "times", "", "write how long each case took to this `FILE`")
 	complete(command, "junit-flavor", words(reports.JUnitPortable.Values()...))
 	completeFiles(command, map[string][]string{"from": {"json"}, "junit": {"xml"}, "json": {"json"}, "times": {"json"}}, "bundles")
+	command.AddCommand(reportDiffCommand(), reportMatrixCommand())
 	return command
 }
 
@@ -73,9 +74,7 @@ func report(flags reportFlags, stdout io.Writer) error {
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	if flags.times != "" {
-		err = reports.WriteFile(flags.times, func(w io.Writer) error { return reports.WriteTimes(w, merged) })
-	}
+	err = writeTo(flags.times, func(w io.Writer) error { return reports.WriteTimes(w, merged) })
 	if err := errors.Join(err, writeReport(merged, flags.files, stdout)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
@@ -104,11 +103,7 @@ func readReports(names []string) ([]reports.Part, error) {
 
 // writeReport writes the files of a report and shows its summary.
 func writeReport(r reports.Report, files reports.Files, stdout io.Writer) error {
-	options := reports.TextOptions{}
-	if f, ok := stdout.(*os.File); ok {
-		options = reports.TerminalOptions(f, os.Getenv)
-	}
-	return errors.Join(files.Write(r), reports.WriteText(stdout, r, options))
+	return errors.Join(files.Write(r), reports.WriteText(stdout, r, textOptions(stdout)))
 }
 
 // verdictError is the error by which a command ends with the exit status of a report, whose summary has said why; nil
