@@ -63,14 +63,6 @@ func htmlBehaviors(all []Report, names []string, area string, anchors map[string
 	return out
 }
 
-func resultsByID(r Report) map[string]Result {
-	results := make(map[string]Result, len(r.Results))
-	for _, result := range r.Results {
-		results[result.ID] = result
-	}
-	return results
-}
-
 func newHTMLBehavior(b Behavior) htmlBehavior {
 	out := htmlBehavior{ID: line(b.ID), Statement: line(b.Statement), Level: string(b.Level), Kind: string(b.Kind)}
 	for _, source := range b.Sources {

@@ -44,7 +44,7 @@ func TestMarkdown(t *testing.T) {
 }
 
 // However much there is to say, the summary is short, its parts are closed, and it says what it leaves out.
-func TestMarkdownIsShort(t *testing.T) {
+func TestSummaryIsShort(t *testing.T) {
 	run := manyCases(20_000)
 	long := strings.Repeat("x", 100_000)
 	for i := range run.Results {

@@ -1,151 +1,119 @@
 package reports
 
 import (
-	"cmp"
-	"fmt"
+	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 )
 
-// areaRow is an area in several reports side by side.
-type areaRow struct {
-	ID, Title string
-	Cells     []areaCell
+// Matrix is what several reports say, side by side: servers, or versions of one.
+type Matrix struct {
+	// Columns are the reports.
+	Columns []MatrixColumn
+	// Areas are the areas of all ledgers: those of the first report, then those that the others add.
+	Areas []MatrixArea
 }
 
-// areaCell is an area in a report, in words.
-type areaCell struct {
-	// Mark says how the area did: good, soft, bad, or none where nothing of it applies.
-	Mark string
-	// Cases is how many of the cases passed, Others what became of the others, Behaviors how many behaviours held.
-	Cases, Others, Behaviors string
+// MatrixColumn is one of the reports.
+type MatrixColumn struct {
+	// Title is the server and its version, with the report's name where another has the same.
+	Title string
+	// Report is what it says.
+	Report Report
 }
 
-// matrix has a row for each area that any of the reports has a case of or should have, in the order of the ledgers.
-func matrix(all []Report) (rows []areaRow, total areaRow) {
-	for _, area := range areasOfAll(all) {
-		row := areaRow{ID: area.ID, Title: line(cmp.Or(area.Title, area.ID))}
-		for _, r := range all {
-			row.Cells = append(row.Cells, newAreaCell(countsOf(r, area.ID)))
-		}
-		rows = append(rows, row)
-	}
-	total = areaRow{Title: "Total"}
-	for _, r := range all {
-		total.Cells = append(total.Cells, newAreaCell(r.Total))
-	}
-	return rows, total
+// MatrixArea is an area and its behaviours.
+type MatrixArea struct {
+	fixtures.Area
+	// Counts are the counts of the area by column.
+	Counts []Counts
+	// Behaviors are the area's behaviours.
+	Behaviors []MatrixBehavior
 }
 
-// areasOfAll are the areas of all reports, each once.
-func areasOfAll(all []Report) []fixtures.Area {
-	var areas []fixtures.Area
-	seen := map[string]bool{}
-	for _, r := range all {
-		for _, a := range r.Areas {
-			if !seen[a.ID] {
-				seen[a.ID] = true
-				areas = append(areas, a.Area)
+// MatrixBehavior is a behaviour and what each report says about it.
+type MatrixBehavior struct {
+	fixtures.Behavior
+	// Cells are the verdicts by column.
+	Cells []MatrixCell
+}
+
+// MatrixCell is what one report says about a behaviour.
+type MatrixCell struct {
+	// Verdict is empty where the report's ledger does not have the behaviour.
+	Verdict BehaviorVerdict
+	// Note is why: the cases that failed, or what kept all of them from being run.
+	Note string
+}
+
+// Differs reports whether the reports disagree on the behaviour.
+func (b MatrixBehavior) Differs() bool {
+	return slices.ContainsFunc(b.Cells, func(c MatrixCell) bool { return c.Verdict != b.Cells[0].Verdict })
+}
+
+// Differences are the behaviours on which the reports disagree, in the order of the areas.
+func (m Matrix) Differences() []MatrixBehavior {
+	var all []MatrixBehavior
+	for _, a := range m.Areas {
+		for _, b := range a.Behaviors {
+			if b.Differs() {
+				all = append(all, b)
 			}
 		}
 	}
-	return areas
+	return all
 }
 
-func countsOf(r Report, area string) Counts {
-	i := slices.IndexFunc(r.Areas, func(a Area) bool { return a.ID == area })
-	if i < 0 {
-		return Counts{}
+// NewMatrix puts reports side by side.
+func NewMatrix(parts ...Part) (Matrix, error) {
+	if len(parts) == 0 {
+		return Matrix{}, errors.New("no reports to put side by side")
 	}
-	return r.Areas[i].Counts
-}
-
-// noCases stands for the count of an area without cases.
-const noCases = "no cases"
-
-func newAreaCell(c Counts) areaCell {
-	cell := areaCell{
-		Cases:     fmt.Sprintf("%d of %d", c.CaseCounts.Pass, c.CaseCounts.All()),
-		Behaviors: fmt.Sprintf("%d of %d", c.BehaviorCounts.Held, c.BehaviorCounts.Applicable()),
+	var m Matrix
+	titles := map[string]int{}
+	for _, p := range parts {
+		titles[serverName(p.Report.Target)]++
 	}
-	var others []string
-	for _, part := range []struct {
-		n    int
-		word string
-	}{{c.CaseCounts.Fail, "failed"}, {c.CaseCounts.Error, "in error"}, {c.CaseCounts.KnownFail, "known"}, {c.CaseCounts.NotRun, "not run"}} {
-		if part.n > 0 {
-			others = append(others, strconv.Itoa(part.n)+" "+part.word)
+	type place struct{ area, index int }
+	areas, places := map[string]int{}, map[string]place{}
+	for i, p := range parts {
+		title := serverName(p.Report.Target)
+		if titles[title] > 1 {
+			title = line(title + " (" + p.Name + ")")
+		}
+		m.Columns = append(m.Columns, MatrixColumn{Title: title, Report: p.Report})
+		for _, a := range p.Report.Areas {
+			if _, there := areas[a.ID]; !there {
+				areas[a.ID] = len(m.Areas)
+				m.Areas = append(m.Areas, MatrixArea{Area: a.Area, Counts: make([]Counts, len(parts))})
+			}
+			m.Areas[areas[a.ID]].Counts[i] = a.Counts
+		}
+		results := resultsByID(p.Report)
+		for _, b := range p.Report.Behaviors {
+			at, there := places[b.ID]
+			if !there {
+				area := &m.Areas[areas[b.Area]]
+				at = place{areas[b.Area], len(area.Behaviors)}
+				places[b.ID] = at
+				area.Behaviors = append(area.Behaviors, MatrixBehavior{Behavior: b.Behavior, Cells: make([]MatrixCell, len(parts))})
+			}
+			m.Areas[at.area].Behaviors[at.index].Cells[i] = MatrixCell{b.Verdict, cellNote(b, results)}
 		}
 	}
-	cell.Others = strings.Join(others, ", ")
-	switch {
-	case c.CaseCounts.Fail+c.CaseCounts.Error > 0:
-		cell.Mark = "bad"
-	case c.BehaviorCounts.Applicable() == 0:
-		cell.Mark, cell.Behaviors = "none", "none apply"
-	case c.BehaviorCounts.Held < c.BehaviorCounts.Applicable():
-		cell.Mark = "soft"
-	default:
-		cell.Mark = "good"
-	}
-	if c.CaseCounts.All() == 0 {
-		cell.Cases = noCases
-	}
-	return cell
+	return m, nil
 }
 
-// runNames tells runs apart: by their targets, and where that is not enough by their numbers.
-func runNames(all []Report) []string {
-	names := make([]string, len(all))
-	count := map[string]int{}
-	for i, r := range all {
-		names[i] = line(strings.TrimSpace(r.Target.Name + " " + r.Target.Version))
-		count[names[i]]++
+// cellNote says why a verdict is not held.
+func cellNote(b Behavior, results map[string]Result) string {
+	if b.Verdict != Failed {
+		return line(b.Reason)
 	}
-	seen := map[string]int{}
-	for i, name := range names {
-		if count[name] > 1 {
-			seen[name]++
-			names[i] = fmt.Sprintf("%s (%d)", name, seen[name])
-		}
+	notes := failedCases(b.Cases, results)
+	if more := len(notes) - 1; more > 0 {
+		return notes[0] + "; and " + plural(more, "other case", "other cases")
 	}
-	return names
-}
-
-func verdictMark(v Verdict) string {
-	switch v {
-	case Conformant, ConformantWithKnownFailures:
-		return "good"
-	case Partial:
-		return "soft"
-	default:
-		return "bad"
-	}
-}
-
-func outcomeMark(o Outcome) string {
-	switch o {
-	case Pass:
-		return "good"
-	case Fail, Error:
-		return "bad"
-	default:
-		return "soft"
-	}
-}
-
-func behaviorMark(v BehaviorVerdict) string {
-	switch v {
-	case Held:
-		return "good"
-	case Failed:
-		return "bad"
-	case Unproven:
-		return "soft"
-	default:
-		return "none"
-	}
+	return strings.Join(notes, "")
 }

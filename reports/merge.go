@@ -40,6 +40,9 @@ func Merge(parts ...Part) (Report, error) {
 	if merged.Selection.Shard, err = mergeShards(parts); err != nil {
 		return Report{}, err
 	}
+	if merged.Selection.Shard == "" {
+		merged.Selection.Times = ""
+	}
 	if merged.Results, err = mergeResults(parts); err != nil {
 		return Report{}, err
 	}
@@ -100,6 +103,9 @@ func sameRun(a, b Part) error {
 		if field.x != field.y {
 			return fmt.Errorf("their %s is different: %q and %q", field.name, field.x, field.y)
 		}
+	}
+	if shards := x.Selection.Shard != "" && y.Selection.Shard != ""; shards && x.Selection.Times != y.Selection.Times {
+		return errors.New("their cases were dealt by different --times")
 	}
 	if !reflect.DeepEqual(x.Known, y.Known) {
 		return errors.New("their known failures are different")

@@ -12,7 +12,7 @@ import (
 // shard returns the part of a run that shard i of n runs; the cases of the others are left out, or told as not run.
 func shard(whole Run, i, n int, tell bool) Part {
 	run := whole
-	run.Selection.Shard = Shard{i, n}.String()
+	run.Selection.Shard, run.Selection.Times = Shard{i, n}.String(), "of one file"
 	run.Results = nil
 	for j, r := range whole.Results {
 		if j%n != i-1 {
@@ -117,6 +117,8 @@ func TestMergeRefuses(t *testing.T) {
 	again.Name = "again.json"
 	twice := two
 	twice.Report.Results = one.Report.Results
+	otherwise := two
+	otherwise.Report.Selection.Times = "of another"
 	damaged := two
 	damaged.Report.Selection.Shard = "two"
 
@@ -131,6 +133,7 @@ func TestMergeRefuses(t *testing.T) {
 		"another Gatehouse": {[]Part{one, changed(func(r *Run) { r.Suite = "v0.2.0" })}, `their version of Gatehouse is different: "v0.1.0" and "v0.2.0"`},
 		"another focus":     {[]Part{one, changed(func(r *Run) { r.Selection.Focus = "x" })}, `their --focus is different: "" and "x"`},
 		"other labels":      {[]Part{one, changed(func(r *Run) { r.Selection.Labels = "x" })}, `their --labels is different: "" and "x"`},
+		"other times":       {[]Part{one, otherwise}, `their cases were dealt by different --times`},
 		"another ledger":    {[]Part{one, changed(func(r *Run) { r.Ledger.Behaviors[0].Level = "may" })}, `their ledgers are different`},
 		"other known failures": {[]Part{one, changed(func(r *Run) {
 			r.Known = []KnownFailure{{ID: "x", Expires: "2026-12-31"}}

@@ -16,6 +16,9 @@ type Selection struct {
 	Labels string `json:"labels,omitempty"`
 	// Shard is I/N of --shard, counted from 1; several, separated by commas, after a merge of not all shards.
 	Shard string `json:"shard,omitempty"`
+	// Times is the digest of the recorded times by which the cases were dealt to the shards; empty when they were dealt in
+	// turn. Shards that were dealt otherwise are not of one run.
+	Times string `json:"times,omitempty"`
 }
 
 // Partial reports whether the selection leaves any case out.

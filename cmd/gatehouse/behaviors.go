@@ -38,6 +38,9 @@ written, and which fixtures show it. The beginning of an ID lists the behaviors 
 	}
 	command.Flags().StringVar(&flags.area, "area", "", "list the behaviors of this `AREA` alone")
 	command.Flags().StringArrayVar(&flags.dirs, "fixtures", nil, "also read the fixtures and the ledger in this `DIR`; may be repeated")
+	command.ValidArgsFunction = completeBehavior
+	complete(command, "area", completeArea)
+	completeFiles(command, nil, "fixtures")
 	return command
 }
 

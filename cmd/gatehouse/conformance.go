@@ -1,22 +1,18 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"net"
-	"os"
-	"regexp"
+	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
+	"strings"
+	"time"
 
-	"github.com/onsi/ginkgo/v2/types"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 	"github.com/gatehouse-dev/gatehouse/reports"
-	"github.com/gatehouse-dev/gatehouse/suites/admission"
 	"github.com/gatehouse-dev/gatehouse/suites/target"
 )
 
@@ -24,9 +20,14 @@ import (
 type conformanceFlags struct {
 	target    target.Options
 	selection reports.Selection
+	times     string
 	fixtures  []string
+	builtin   string
+	known     string
 	out       string
+	flavor    string
 	procs     int
+	watch     bool
 }
 
 func conformanceCommand() *cobra.Command {
@@ -36,21 +37,39 @@ func conformanceCommand() *cobra.Command {
 		Short: "Show whether an API server admits as documented",
 		Long: `Runs the conformance cases on an API server and says whether it admits as documented.
 
-The target is the built-in API server (fakeapi), a kube-apiserver of envtest's assets (envtest), or the cluster of a
-kubeconfig file (kubeconfig). On a cluster, everything that is made is taken away again; use one that is not precious
-all the same, as the cases make webhook configurations and policies. Cases that need webhooks run on a cluster only when
---hook-address says how its API server reaches this machine.
+Targets. --target fakeapi is the built-in API server, envtest a kube-apiserver of envtest's assets, kubeconfig the
+cluster of a kubeconfig file, or the one in which this program runs. On a cluster, everything that is made is taken away
+again; use one that is not precious all the same, as the cases make webhook configurations and policies. Cases that need
+webhooks run on a cluster only when --hook-address says how its API server reaches this machine.
 
---out takes junit.xml, report.json, report.html and report.md. They are written before the first case too, so that a run
-that is killed leaves reports that say so. Where $GITHUB_STEP_SUMMARY names a file, report.md is added to it.
+Selection. --focus selects cases by their ids and titles, --labels by area, behavior, level (must, should, may), serial,
+and what they need of a target. A run of a part of the cases is partial: its verdict is never conformant. --shard runs
+one of N parts, for big clusters; gatehouse report merges the reports of all. With --times the parts take equally long.
 
-Exit status: 0 conformant, 1 not conformant, 2 the command line is wrong, 3 the environment or the suite failed.`,
+Known failures. --known is a YAML list of cases that are known to fail, each with id, reason, expires (the last day, as
+2026-12-31) and, if it is tracked, link. They do not fail the run until they expire. A listed case that passes, an
+expired entry and an entry that names no case do.
+
+Reports. --out takes junit.xml, report.json, report.html, report.md and, of each case that failed, a directory
+failures/CASE with its fixture, requests, reviews and answers, which gatehouse replay runs again. Reports are written
+before the first case too, so that a run that is killed leaves reports that say so.
+
+Environment: KUBECONFIG, KUBEBUILDER_ASSETS; NO_COLOR and TERM=dumb turn colours off; report.md is added to the file
+that GITHUB_STEP_SUMMARY names.
+
+Exit status: 0 conformant or all that was to run passed, 1 not conformant, 2 the command line is wrong, 3 the
+environment or the suite failed.`,
 		Example: `  gatehouse conformance --out out
   gatehouse conformance --target envtest --focus matching-rules/
   gatehouse conformance --target kubeconfig --kubeconfig ~/.kube/config --hook-address 192.0.2.7:9443
-  gatehouse conformance --labels 'must && !serial' --shard 1/3 --out out`,
+  gatehouse conformance --labels 'must && !serial' --shard 1/3 --times times.json --out out
+  gatehouse conformance --known known.yaml --out out --junit-flavor gitlab
+  gatehouse conformance --builtin fixtures --watch --focus matching-rules/operations/`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.watch {
+				return watchConformance(cmd.Context(), flags, cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			c, err := newConformance(flags)
 			if err != nil {
 				return err
@@ -59,20 +78,32 @@ Exit status: 0 conformant, 1 not conformant, 2 the command line is wrong, 3 the 
 		},
 	}
 	set := command.Flags()
-	targetFlags(set, &flags.target)
+	addTargetFlags(set, &flags.target)
 	set.StringVar(&flags.selection.Focus, "focus", "", "run the cases whose id or title this regular `EXPRESSION` matches")
-	set.StringVar(&flags.selection.Labels, "labels", "", "run the cases that this Ginkgo label `FILTER` selects: areas, behaviours, must, should, may, serial, and what cases need")
+	set.StringVar(&flags.selection.Labels, "labels", "", "run the cases that this Ginkgo label `FILTER` selects, such as 'must && !serial'")
 	set.StringVar(&flags.selection.Shard, "shard", "", "run part I of N of the selected cases, as `I/N`")
+	set.StringVar(&flags.times, "times", "", "deal the cases to shards and processes by the times in this `FILE`: a report.json, or what gatehouse report --times wrote")
 	set.StringArrayVar(&flags.fixtures, "fixtures", nil, "also run the cases of this `DIR`, which has a ledger of its own; may be repeated")
-	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html and report.md to this `DIR`")
+	set.StringVar(&flags.builtin, "builtin", "", "read the built-in cases from this `DIR`, such as fixtures in a checkout, for those who write them")
+	set.StringVar(&flags.known, "known", "", "the failures that are known: a YAML `FILE` of id, reason, link, expires")
+	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html, report.md and failures/ to this `DIR`")
+	set.StringVar(&flags.flavor, "junit-flavor", string(reports.JUnitPortable), flavorUsage)
 	set.IntVar(&flags.procs, "procs", 0, "the number of processes that run cases; 0 chooses by the target and the machine")
+	set.BoolVar(&flags.watch, "watch", false, "run again whenever a file of --fixtures or --builtin changes: its cases, or those of --focus")
+	completeTarget(command)
+	complete(command, "labels", completeLabels)
+	complete(command, "focus", completeFocus)
+	complete(command, "junit-flavor", words(reports.JUnitPortable.Values()...))
+	completeFiles(command, map[string][]string{"times": {"json"}, "known": {"yaml", "yml"}}, "fixtures", "builtin", "out")
 	return command
 }
 
-// targetFlags declares the flags that say which API server to test.
-func targetFlags(set *pflag.FlagSet, options *target.Options) {
+const flavorUsage = "what `READER` junit.xml is for: portable, gitlab, github or testgrid"
+
+// addTargetFlags adds the flags that say which API server to test.
+func addTargetFlags(set *pflag.FlagSet, options *target.Options) {
 	set.StringVar(&options.Name, "target", target.FakeAPI, "the API server to test: fakeapi, envtest or kubeconfig")
-	set.StringVar(&options.Kubeconfig, "kubeconfig", "", "the kubeconfig `FILE` of the cluster to test; kubectl's when absent")
+	set.StringVar(&options.Kubeconfig, "kubeconfig", "", "the kubeconfig `FILE` of the cluster to test; kubectl's, or the cluster around this program, when absent")
 	set.StringVar(&options.Context, "context", "", "the kubeconfig's context `NAME`; its current one when absent")
 	set.StringVar(&options.HookAddress, "hook-address", "", "where the cluster reaches webhook servers on this machine, as `HOST[:PORT[-LAST]]`")
 	set.StringVar(&options.Assets, "assets", "", "the `DIR` of kube-apiserver and etcd for envtest; $KUBEBUILDER_ASSETS when absent")
@@ -83,7 +114,11 @@ type conformance struct {
 	flags  conformanceFlags
 	set    *fixtures.Set
 	chosen []*fixtures.LoadedCase
+	known  []reports.KnownFailure
+	times  map[string]time.Duration
 	files  reports.Files
+	// bundles is the directory of the failed cases' bundles; "" when none are written.
+	bundles string
 }
 
 // newConformance checks the flags, loads the fixtures and chooses the cases. Its errors are of usage.
@@ -92,41 +127,57 @@ func newConformance(flags conformanceFlags) (*conformance, error) {
 	if err := checkTarget(&c.flags); err != nil {
 		return nil, err
 	}
-	chosen, err := newSelector(flags.selection)
+	flavor, err := parseFlavor(flags.flavor)
 	if err != nil {
 		return nil, err
 	}
-	if c.set, err = loadFixtures(flags.fixtures); err != nil {
+	if flags.times != "" {
+		var digest string
+		if c.times, digest, err = readTimes(flags.times); err != nil {
+			return nil, err
+		}
+		if flags.selection.Shard != "" {
+			c.flags.selection.Times = digest
+		}
+	}
+	chosen, err := newSelector(c.flags.selection, c.times)
+	if err != nil {
+		return nil, err
+	}
+	if c.known, err = readKnown(flags.known); err != nil {
+		return nil, err
+	}
+	if c.set, err = loadFixtures(flags.builtin, flags.fixtures); err != nil {
 		return nil, exitError{exitUsage, err}
 	}
-	if c.chosen = chosen.of(c.set); len(c.chosen) == 0 {
-		return nil, usageError("no case is selected by %s, of %d", flags.selection, len(c.set.Cases))
+	if c.chosen, err = chosen.of(c.set); err != nil {
+		return nil, err
 	}
 	c.files = outFiles(flags.out)
+	if flags.out != "" {
+		c.bundles = filepath.Join(flags.out, "failures")
+		c.files.JUnitOptions = reports.JUnitOptions{Flavor: flavor, Bundles: filepath.ToSlash(inProject(c.bundles))}
+	}
 	return c, nil
 }
 
-// checkTargetFlags checks what targetFlags declares.
-func checkTargetFlags(options target.Options) error {
-	if names := []string{target.FakeAPI, target.Envtest, target.Kubeconfig}; !slices.Contains(names, options.Name) {
-		return usageError("--target is %q: want fakeapi, envtest or kubeconfig", options.Name)
+// parseFlavor reads --junit-flavor.
+func parseFlavor(name string) (reports.JUnitFlavor, error) {
+	if known := reports.JUnitPortable.Values(); !slices.Contains(known, name) {
+		return "", usageError("--junit-flavor is %q: want %s%s", name, list(known), didYouMean(name, known))
 	}
-	for _, f := range []struct{ name, value, target string }{
-		{"kubeconfig", options.Kubeconfig, target.Kubeconfig},
-		{"context", options.Context, target.Kubeconfig},
-		{"hook-address", options.HookAddress, target.Kubeconfig},
-		{"assets", options.Assets, target.Envtest},
-	} {
-		if f.value != "" && options.Name != f.target {
-			return usageError("--%s is for --target %s, not for %s", f.name, f.target, options.Name)
-		}
-	}
-	return nil
+	return reports.JUnitFlavor(name), nil
+}
+
+// list is a list of words in prose.
+func list(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 func checkTarget(flags *conformanceFlags) error {
 	options := flags.target
-	if err := checkTargetFlags(options); err != nil {
+	if err := checkTargetOptions(options); err != nil {
 		return err
 	}
 	if flags.procs < 0 {
@@ -145,6 +196,26 @@ func checkTarget(flags *conformanceFlags) error {
 	return nil
 }
 
+// checkTargetOptions refuses a target that there is not, and flags of another target.
+func checkTargetOptions(options target.Options) error {
+	if known := targetNames(); !slices.Contains(known, options.Name) {
+		return usageError("--target is %q: want %s%s", options.Name, list(known), didYouMean(options.Name, known))
+	}
+	for _, f := range []struct{ name, value, target string }{
+		{"kubeconfig", options.Kubeconfig, target.Kubeconfig},
+		{"context", options.Context, target.Kubeconfig},
+		{"hook-address", options.HookAddress, target.Kubeconfig},
+		{"assets", options.Assets, target.Envtest},
+	} {
+		if f.value != "" && options.Name != f.target {
+			return usageError("--%s is for --target %s, not for %s", f.name, f.target, options.Name)
+		}
+	}
+	return nil
+}
+
+func targetNames() []string { return []string{target.FakeAPI, target.Envtest, target.Kubeconfig} }
+
 // defaultProcs is the number of processes for a target. On a real API server cases mostly wait until configurations
 // take effect, so more of them than there are processors pay.
 func defaultProcs(name string) int {
@@ -152,85 +223,4 @@ func defaultProcs(name string) int {
 		return runtime.GOMAXPROCS(0)
 	}
 	return max(8, runtime.GOMAXPROCS(0))
-}
-
-// loadFixtures returns the built-in cases and those of the directories.
-func loadFixtures(dirs []string) (*fixtures.Set, error) {
-	builtin, err := fixtures.Builtin()
-	if err != nil {
-		return nil, err
-	}
-	sets := []*fixtures.Set{builtin}
-	var errs []error
-	for _, dir := range dirs {
-		set, err := fixtures.LoadDir(dir)
-		sets, errs = append(sets, set), append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return fixtures.Merge(sets...)
-}
-
-// selector decides which cases run.
-type selector struct {
-	focus  *regexp.Regexp
-	labels types.LabelFilter
-	shard  reports.Shard
-}
-
-func newSelector(s reports.Selection) (*selector, error) {
-	chosen := &selector{shard: reports.Shard{Index: 1, Count: 1}}
-	var err error
-	if chosen.focus, err = regexp.Compile(s.Focus); err != nil {
-		return nil, usageError("--focus: %w", err)
-	}
-	if chosen.labels, err = types.ParseLabelFilter(s.Labels); err != nil {
-		return nil, usageError("--labels is %q: %w", s.Labels, err)
-	}
-	if s.Shard != "" {
-		if chosen.shard, err = reports.ParseShard(s.Shard); err != nil {
-			return nil, usageError("--shard: %w", err)
-		}
-	}
-	return chosen, nil
-}
-
-// of returns the cases of a set that are to run. Shards are dealt in turn, so that each gets a part of every area.
-func (s *selector) of(set *fixtures.Set) []*fixtures.LoadedCase {
-	var all, mine []*fixtures.LoadedCase
-	for _, c := range set.Cases {
-		if s.focus.MatchString(admission.Text(c)) && s.labels(admission.Labels(set.Ledger, c)) {
-			all = append(all, c)
-		}
-	}
-	for i, c := range all {
-		if i%s.shard.Count == s.shard.Index-1 {
-			mine = append(mine, c)
-		}
-	}
-	return mine
-}
-
-// checkWritable makes sure that reports can be written before there is anything to report.
-func checkWritable(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	probe, err := os.CreateTemp(dir, ".gatehouse-*")
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
-}
-
-// version is the version of this program as Go's build information tells it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return ""
 }

@@ -21,23 +21,40 @@ import (
 func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
 	run := reports.Run{
 		Suite: version(), Ledger: c.set.Ledger, Target: reports.TargetInfo{Name: c.flags.target.Name},
-		Selection: c.flags.selection, Start: time.Now(),
+		Selection: c.flags.selection, Known: c.known, Start: time.Now(),
 	}
 	if err := c.prepareReports(run); err != nil {
 		return exitError{exitEnvironment, err}
 	}
-	shown := newProgress(stderr, len(c.chosen))
+	shown := newProgress(stderr, c.chosen, c.times)
 	known := newOutcomes()
 	err := c.execute(ctx, &run, known, shown)
 	shown.end()
 	run.End = time.Now()
 	run.Results = c.complete(known.results, run.Interrupted)
 	judged := reports.New(run)
-	if err := errors.Join(err, writeReport(c.files, stdout, judged)); err != nil {
+	written, bundlesErr := c.writeBundles(judged)
+	if err := errors.Join(err, bundlesErr, writeReport(c.files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
 	listFiles(stdout, c.files)
+	if written > 0 {
+		fmt.Fprintf(stdout, "failed cases: %s; run them again with gatehouse replay %s\n", c.bundles, c.bundles)
+	}
 	return verdictError(judged)
+}
+
+// writeBundles writes what running the failed cases again takes, and returns of how many.
+func (c *conformance) writeBundles(r reports.Report) (int, error) {
+	if c.bundles == "" {
+		return 0, nil
+	}
+	bundles, err := reports.Bundles(r, c.set)
+	errs := []error{err}
+	for _, b := range bundles {
+		errs = append(errs, b.Write(c.bundles))
+	}
+	return len(bundles), errors.Join(errs...)
 }
 
 // prepareReports writes reports that say that the run has not ended. It fails before anything has run where none could
@@ -45,6 +62,11 @@ func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
 func (c *conformance) prepareReports(run reports.Run) error {
 	if err := checkWritable(c.flags.out); err != nil {
 		return err
+	}
+	if c.bundles != "" {
+		if err := reports.RemoveBundles(c.bundles); err != nil {
+			return err
+		}
 	}
 	run.Interrupted = "the run has not ended: it is going on, or it was killed"
 	run.End = run.Start
@@ -86,7 +108,7 @@ func (c *conformance) executePart(ctx context.Context, cases []*fixtures.LoadedC
 	}
 	defer func() { err = errors.Join(err, owner.Close()) }()
 	shown.say(fmt.Sprintf("running %d cases on %s %s", len(cases), run.Target.Name, run.Target.Version))
-	s := &shards{plan: shardPlan{Target: owner.Handover(), Fixtures: c.flags.fixtures}, known: known, shown: shown}
+	s := &shards{plan: shardPlan{Target: owner.Handover(), Builtin: c.flags.builtin, Fixtures: c.flags.fixtures}, times: c.times, known: known, shown: shown}
 	err = s.run(ctx, cases, c.flags.procs)
 	run.Interrupted = s.interrupted
 	return errors.Join(err, sweep(context.WithoutCancel(ctx), t, known.left))
@@ -112,12 +134,12 @@ func sweep(ctx context.Context, t target.Target, left map[string][]string) error
 
 // complete returns a result of every case.
 func (c *conformance) complete(results map[string]reports.Result, interrupted string) []reports.Result {
-	return complete(c.set.Cases, c.chosen, results, c.flags.selection, interrupted)
+	return allResults(c.set.Cases, c.chosen, results, c.flags.selection, interrupted)
 }
 
-// complete returns a result of every case: those there are, and for the others why they were not run, be it that the
+// allResults returns a result of every case: those there are, and for the others why they were not run, be it that the
 // selection did not choose them.
-func complete(cases, chosen []*fixtures.LoadedCase, results map[string]reports.Result, selection reports.Selection, interrupted string) []reports.Result {
+func allResults(cases, chosen []*fixtures.LoadedCase, results map[string]reports.Result, selection reports.Selection, interrupted string) []reports.Result {
 	selected := sets.New[string]()
 	for _, one := range chosen {
 		selected.Insert(one.ID)
@@ -154,11 +176,10 @@ func newOutcomes() *outcomes {
 	return &outcomes{results: map[string]reports.Result{}, started: sets.New[string](), left: map[string][]string{}}
 }
 
-// lost gives the cases of a shard that ended without their results the result of an error, and returns how many they
-// are. Where the run was interrupted, those that had not begun are just not run. output is the end of what the shard
+// lost gives the cases of a shard that ended without their results the result of an error, and returns their ids. Where the run was interrupted, those that had not begun are just not run. output is the end of what the shard
 // wrote.
-func (o *outcomes) lost(cases []*fixtures.LoadedCase, why, output string, interrupted bool) int {
-	count := 0
+func (o *outcomes) lost(cases []*fixtures.LoadedCase, why, output string, interrupted bool) []string {
+	var ids []string
 	for _, c := range cases {
 		if _, done := o.results[c.ID]; done {
 			continue
@@ -174,7 +195,7 @@ func (o *outcomes) lost(cases []*fixtures.LoadedCase, why, output string, interr
 		result.Outcome = reports.Error
 		result.Failures = []reports.Failure{{Message: message, Line: c.Position.Line, Actual: output}}
 		o.results[c.ID] = result
-		count++
+		ids = append(ids, c.ID)
 	}
-	return count
+	return ids
 }

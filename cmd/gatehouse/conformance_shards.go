@@ -29,6 +29,7 @@ const (
 // shardPlan is what a shard is to do. It is the shard's standard input, which stays open while the shard is wanted.
 type shardPlan struct {
 	Target   remote.Handover `json:"target"`
+	Builtin  string          `json:"builtin,omitempty"`
 	Fixtures []string        `json:"fixtures"`
 	Cases    []string        `json:"cases"`
 }
@@ -54,6 +55,7 @@ type leftovers struct {
 // shards runs cases in processes of their own, since Ginkgo runs one after the other and once a process.
 type shards struct {
 	plan  shardPlan
+	times map[string]time.Duration
 	known *outcomes
 	shown *progress
 
@@ -63,22 +65,18 @@ type shards struct {
 
 // run runs the cases in procs processes, those that want to be alone at the end in one.
 func (s *shards) run(ctx context.Context, cases []*fixtures.LoadedCase, procs int) error {
-	var together, alone []*fixtures.LoadedCase
-	for _, c := range cases {
-		if c.Serial {
-			alone = append(alone, c)
-		} else {
-			together = append(together, c)
-		}
-	}
-	if err := s.runAll(ctx, deal(together, procs)); err != nil || s.interrupted != "" {
+	together, alone := apart(cases)
+	if err := s.runAll(ctx, deal(together, s.times, procs)); err != nil || s.interrupted != "" {
 		return err
 	}
-	return s.runAll(ctx, deal(alone, 1))
+	return s.runAll(ctx, deal(alone, s.times, 1))
 }
 
-// deal deals the cases in turn to at most n hands, none of them empty.
-func deal(cases []*fixtures.LoadedCase, n int) [][]*fixtures.LoadedCase {
+// deal deals the cases to at most n hands, none of them empty: by their times where there are any, else in turn.
+func deal(cases []*fixtures.LoadedCase, times map[string]time.Duration, n int) [][]*fixtures.LoadedCase {
+	if len(times) > 0 {
+		return balance(cases, times, min(n, len(cases)))
+	}
 	hands := make([][]*fixtures.LoadedCase, min(n, len(cases)))
 	for i, c := range cases {
 		hands[i%len(hands)] = append(hands[i%len(hands)], c)
@@ -100,7 +98,7 @@ func (s *shards) runAll(ctx context.Context, hands [][]*fixtures.LoadedCase) err
 		}
 		live = append(live, started)
 	}
-	interruption, tick := ctx.Done(), time.NewTicker(progressInterval)
+	interruption, tick := ctx.Done(), time.NewTicker(s.shown.interval())
 	defer tick.Stop()
 	var overdue <-chan time.Time
 	for len(live) > 0 {
@@ -144,7 +142,7 @@ func (s *shards) take(e shardEvent, live []*shard) {
 	switch {
 	case e.ended:
 		why, output := e.shard.epitaph(e.err), strings.TrimSpace(string(e.shard.output.kept))
-		if lost := s.known.lost(e.shard.cases, why, output, s.interrupted != ""); lost > 0 {
+		if lost := s.known.lost(e.shard.cases, why, output, s.interrupted != ""); len(lost) > 0 {
 			s.shown.lost(lost, why)
 		}
 	case e.message.Started != "":

@@ -118,7 +118,7 @@ func TestShards(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			s := &shards{known: newOutcomes(), shown: newProgress(io.Discard, len(cases))}
+			s := &shards{known: newOutcomes(), shown: newProgress(io.Discard, cases, nil)}
 			if test.interrupt {
 				s.shown.out = writerFunc(func(p []byte) { cancel(errors.New("enough")) })
 				s.shown.terminal, s.shown.width = true, 80 // so that it writes when a case begins

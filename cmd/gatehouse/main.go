@@ -80,9 +80,15 @@ func rootCommand() *cobra.Command {
 admits as documented.
 
 Exit status: 0 all is well, 1 not conformant, 2 the command line is wrong, 3 the environment failed.`,
+		Example: `  gatehouse conformance --out out
+  gatehouse serve --explain
+  gatehouse behaviors webhook.rules.
+  source <(gatehouse completion bash)`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), policyCommand(), behaviorsCommand(), reportCommand())
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), replayCommand(), policyCommand(),
+		behaviorsCommand(), reportCommand(), versionCommand())
 	return root
 }

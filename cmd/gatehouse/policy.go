@@ -69,7 +69,7 @@ is wrong, 3 the environment failed.`,
 	set.StringVar(&flags.focus, "focus", "", "run the cases whose id or title this regular `EXPRESSION` matches")
 	set.StringVar(&flags.out, "out", "", "write junit.xml and report.json to this `DIR`")
 	set.IntVar(&flags.coverageMin, "coverage-min", 0, "fail when less than this many `PERCENT` of the expressions' outcomes are covered")
-	targetFlags(set, &flags.target)
+	addTargetFlags(set, &flags.target)
 	return command
 }
 
@@ -81,7 +81,7 @@ func testPolicies(ctx context.Context, flags policyTestFlags, paths []string, st
 	if flags.coverageMin > 0 && flags.target.Name != target.FakeAPI {
 		return usageError("--coverage-min is for --target %s, which alone records what it evaluates", target.FakeAPI)
 	}
-	if err := checkTargetFlags(flags.target); err != nil {
+	if err := checkTargetOptions(flags.target); err != nil {
 		return err
 	}
 	tables, err := fixtures.LoadTables(paths...)
@@ -132,7 +132,7 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	for _, result := range outcome.Results {
 		known[result.ID] = result
 	}
-	run.Results = complete(tables.Cases, chosen.Cases, known, run.Selection, run.Interrupted)
+	run.Results = allResults(tables.Cases, chosen.Cases, known, run.Selection, run.Interrupted)
 	judged := reports.New(run)
 	files := outFiles(flags.out)
 	if err := errors.Join(failed, writeReport(files, stdout, judged)); err != nil {

@@ -14,8 +14,10 @@ import (
 
 // reportFlags are the flags of gatehouse report.
 type reportFlags struct {
-	from  []string
-	files reports.Files
+	from   []string
+	files  reports.Files
+	flavor string
+	times  string
 }
 
 func reportCommand() *cobra.Command {
@@ -27,23 +29,37 @@ func reportCommand() *cobra.Command {
 one run are merged into what one run would have given. Those of runs on several targets or versions are shown side by
 side; they go into one HTML page and one Markdown summary.
 
-The exit status is that of the run, of several the worst: 0, 1 when a target is not conformant, 3 when a run was in
-error.`,
-		Example: `  gatehouse report --from out/report.json --junit junit.xml
+--times writes how long each case took: a small file, to be kept for gatehouse conformance --times, by which shards take
+equally long.
+
+Exit status: that of the run, of several the worst: 0, 1 when a target is not conformant, 3 when a run was in error; 2
+when the command line or a report is wrong.`,
+		Example: `  gatehouse report --from out/report.json --junit junit.xml --junit-flavor testgrid
   gatehouse report --from shard-*/report.json --json report.json --junit junit.xml
-  gatehouse report --from out/*/report.json --html conformance.html --markdown conformance.md`,
+  gatehouse report --from out/*/report.json --html conformance.html --markdown conformance.md
+  gatehouse report --from out/report.json --times times.json`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// A shell makes --from shard-*/report.json one value of the flag and arguments.
 			flags.from = append(flags.from, args...)
 			return report(flags, cmd.OutOrStdout())
 		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	set := command.Flags()
 	set.StringArrayVar(&flags.from, "from", nil, "read this report.json `FILE`; may be repeated, for the shards of one run")
 	set.StringVar(&flags.files.JUnit, "junit", "", "write JUnit XML to this `FILE`")
+	set.StringVar(&flags.flavor, "junit-flavor", string(reports.JUnitPortable), flavorUsage)
+	set.StringVar(&flags.files.JUnitOptions.Bundles, "bundles", "", "the `DIR` of the failed cases' bundles as GitLab finds it, for links to them")
 	set.StringVar(&flags.files.JSON, "json", "", "write report.json to this `FILE`")
 	set.StringVar(&flags.files.HTML, "html", "", "write an HTML page to this `FILE`")
 	set.StringVar(&flags.files.Markdown, "markdown", "", "write a Markdown summary to this `FILE`")
+	set.StringVar(&flags.times, "times", "", "write how long each case took to this `FILE`")
+	complete(command, "junit-flavor", words(reports.JUnitPortable.Values()...))
+	completeFiles(command, map[string][]string{
+		"from": {"json"}, "junit": {"xml"}, "json": {"json"}, "html": {"html"}, "markdown": {"md"}, "times": {"json"},
+	}, "bundles")
+	command.AddCommand(reportDiffCommand(), reportMatrixCommand())
 	return command
 }
 
@@ -52,40 +68,54 @@ func report(flags reportFlags, stdout io.Writer) error {
 	if len(flags.from) == 0 {
 		return usageError("--from: name the report.json of a run, or those of its shards")
 	}
-	var parts []reports.Part
-	for _, name := range flags.from {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return exitError{exitUsage, err}
-		}
-		r, err := reports.ReadJSON(name, data)
-		if err != nil {
-			return exitError{exitUsage, err}
-		}
-		parts = append(parts, reports.Part{Name: name, Report: r})
+	flavor, err := parseFlavor(flags.flavor)
+	if err != nil {
+		return err
+	}
+	flags.files.JUnitOptions.Flavor = flavor
+	parts, err := readReports(flags.from)
+	if err != nil {
+		return err
 	}
 	runs, err := reports.MergeRuns(parts...)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	if len(runs) > 1 && (flags.files.JUnit != "" || flags.files.JSON != "") {
-		return usageError("--junit and --json hold one run, and these are %d: write them run by run", len(runs))
+	if len(runs) > 1 && (flags.files.JUnit != "" || flags.files.JSON != "" || flags.times != "") {
+		return usageError("--junit, --json and --times hold one run, and these are %d: write them run by run", len(runs))
 	}
-	if err := writeReport(flags.files, stdout, runs...); err != nil {
+	err = writeTo(flags.times, func(w io.Writer) error { return reports.WriteTimes(w, runs[0]) })
+	if err := errors.Join(err, writeReport(flags.files, stdout, runs...)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
 	return verdictError(runs...)
 }
 
+// readReports reads the report.json files; of a directory the one in it. Its errors are of usage.
+func readReports(names []string) ([]reports.Part, error) {
+	var parts []reports.Part
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			name = filepath.Join(name, "report.json")
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, exitError{exitUsage, err}
+		}
+		r, err := reports.ReadJSON(name, data)
+		if err != nil {
+			return nil, exitError{exitUsage, err}
+		}
+		parts = append(parts, reports.Part{Name: name, Report: r})
+	}
+	return parts, nil
+}
+
 // writeReport writes the files of a report, or of several side by side, and shows their summaries.
 func writeReport(files reports.Files, stdout io.Writer, all ...reports.Report) error {
-	options := reports.TextOptions{}
-	if f, ok := stdout.(*os.File); ok {
-		options = reports.TerminalOptions(f, os.Getenv)
-	}
 	errs := []error{files.Write(all...)}
 	for _, r := range all {
-		errs = append(errs, reports.WriteText(stdout, r, options))
+		errs = append(errs, reports.WriteText(stdout, r, textOptions(stdout)))
 	}
 	return errors.Join(errs...)
 }

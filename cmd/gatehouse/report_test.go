@@ -154,7 +154,7 @@ func TestReportErrors(t *testing.T) {
 		"a file that is not":    {[]string{"--from", "gone.json"}, exitUsage, "gone.json: no such file"},
 		"a file that was cut":   {[]string{"--from", broken}, exitUsage, broken + ": line 1, column 20: unexpected end of JSON input"},
 		"reports of two runs":   {[]string{"--from", whole, shards[0]}, exitUsage, whole + " is a whole run and cannot be merged with others"},
-		"two runs in one file":  {[]string{"--junit", "x.xml", "--from", whole, whole}, exitUsage, "--junit and --json hold one run, and these are 2"},
+		"two runs in one file":  {[]string{"--junit", "x.xml", "--from", whole, whole}, exitUsage, "--junit, --json and --times hold one run, and these are 2"},
 		"a file that cannot be": {[]string{"--from", whole, "--junit", dir}, exitEnvironment, "writing " + dir},
 		"a flag that is not":    {[]string{"--form", whole}, 0, "unknown flag: --form"},
 	} {
@@ -164,5 +164,80 @@ func TestReportErrors(t *testing.T) {
 				t.Errorf("got %v with exit status %d, want %s with %d", err, status, tc.want, tc.status)
 			}
 		})
+	}
+}
+
+func TestReportDiff(t *testing.T) {
+	good, _ := shardReports(t, reports.Pass, reports.Pass)
+	bad, _ := shardReports(t, reports.Pass, reports.Fail)
+	dir := t.TempDir()
+	md := filepath.Join(dir, "diff.md")
+	for name, tc := range map[string]struct {
+		args   []string
+		status int
+		want   string
+	}{
+		"the same":              {[]string{good, good}, 0, "all 2 behaviors are as they were"},
+		"broken":                {[]string{good, bad, "--markdown", md}, exitNotConformant, "broken: 1 behavior"},
+		"fixed":                 {[]string{bad, good}, 0, "fixed: 1 behavior"},
+		"one report":            {[]string{good}, 0, "accepts 2 arg(s), received 1"},
+		"a directory without":   {[]string{good, dir}, exitUsage, filepath.Join(dir, "report.json") + ": no such file"},
+		"a file that cannot be": {[]string{good, good, "--markdown", dir}, exitEnvironment, "writing " + dir},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, stdout, err := runReport(append([]string{"diff"}, tc.args...)...)
+			said := stdout
+			if err != nil {
+				said += err.Error()
+			}
+			if status != tc.status || !strings.Contains(said, tc.want) {
+				t.Errorf("exit status %d, said %s; want %d and %s", status, said, tc.status, tc.want)
+			}
+		})
+	}
+	if got := readFile(t, md); !strings.Contains(got, "## Gatehouse: 1 broken") {
+		t.Errorf("the Markdown is %s", got)
+	}
+}
+
+func TestReportMatrix(t *testing.T) {
+	good, _ := shardReports(t, reports.Pass, reports.Pass)
+	bad, _ := shardReports(t, reports.Pass, reports.Fail)
+	dir := t.TempDir()
+	html, md := filepath.Join(dir, "matrix.html"), filepath.Join(dir, "matrix.md")
+	status, stdout, err := runReport("matrix", "--from", good, filepath.Dir(good)+"/whole.json", bad, "--html", html, "--markdown", md)
+	if err != nil || status != 0 {
+		t.Fatal(status, err)
+	}
+	if !strings.Contains(stdout, "the reports disagree on 1 behavior") {
+		t.Errorf("said %s", stdout)
+	}
+	for _, name := range []string{html, md} {
+		if got := readFile(t, name); strings.Count(got, "fakeapi v1.37.2") < 3 || !strings.Contains(got, "webhook.b") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for name, tc := range map[string]struct {
+		args   []string
+		status int
+	}{
+		"nothing":               {nil, exitUsage},
+		"a file that is not":    {[]string{"--from", "gone.json"}, exitUsage},
+		"a file that cannot be": {[]string{"--from", good, "--html", dir}, exitEnvironment},
+	} {
+		if status, _, err := runReport(append([]string{"matrix"}, tc.args...)...); status != tc.status {
+			t.Errorf("%s: exit status %d, %v; want %d", name, status, err, tc.status)
+		}
+	}
+}
+
+func TestReportTimes(t *testing.T) {
+	whole, _ := shardReports(t, reports.Pass, reports.Pass)
+	file := filepath.Join(t.TempDir(), "times.json")
+	if status, _, err := runReport("--from", whole, "--times", file); status != 0 {
+		t.Fatal(err)
+	}
+	if _, err := reports.ReadTimes(file, []byte(readFile(t, file))); err != nil {
+		t.Error(err)
 	}
 }
