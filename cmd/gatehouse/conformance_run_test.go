@@ -267,8 +267,9 @@ func TestShardsMakeOneRun(t *testing.T) {
 			for _, shard := range []string{"1/3", "2/3", "3/3"} {
 				got := conformTo(t, t.Context(), append([]string{"--builtin", builtin, "--shard", shard}, flags...)...)
 				args = append(args, "--from", got.out)
-				if c := got.report.Total.CaseCounts; c.Executed() < 2 || c.Executed() > 4 {
-					t.Errorf("shard %s executes %d of 8 cases", shard, c.Executed())
+				// By times a slow case may be as much as all others.
+				if n := got.report.Total.CaseCounts.Executed(); n == 0 || flags == nil && (n < 2 || n > 4) {
+					t.Errorf("shard %s executes %d of 8 cases", shard, n)
 				}
 			}
 			if status, _, err := runReport(args...); status != whole.status {

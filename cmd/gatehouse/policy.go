@@ -20,7 +20,11 @@ func policyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "policy",
 		Short: "Work with admission policies",
-		Args:  cobra.NoArgs,
+		Long: `Work with ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings, without a cluster.
+
+gatehouse policy test runs tables of cases against them.`,
+		Example: `  gatehouse policy test policies/`,
+		Args:    cobra.NoArgs,
 	}
 	command.AddCommand(policyTestCommand())
 	return command
@@ -42,16 +46,16 @@ func policyTestCommand() *cobra.Command {
 		Long: `Runs tables of cases against policies, and says which expression of which policy decided each case, and which
 expressions no case evaluated to true or to false.
 
-A DIR holds manifests, of policies and bindings, and of the definitions, params and namespaces that they need, and tables
-beside them: YAML files with cases, in the format of the conformance suite's fixtures. Each case is alone on an API
-server, with the manifests of its table: those that the table lists under manifests, else the FILEs of manifests among the
-arguments, else those in the table's directory.
+A DIR holds manifests, of policies and bindings, and of the definitions, params and namespaces that they need, and
+tables beside them: YAML files with cases, in the format of the conformance suite's fixtures. Each case is alone on an
+API server, with the manifests of its table: those that the table lists under manifests, else the FILEs of manifests
+among the arguments, else those in the table's directory.
 
-The built-in API server needs no set-up. --target envtest or kubeconfig runs the same cases on another one, whose decisions
-cannot be looked into. --out takes junit.xml and report.json.
+The built-in API server needs no set-up. --target envtest or kubeconfig runs the same cases on another one, whose
+decisions cannot be looked into. --out takes junit.xml, report.json, report.html and report.md.
 
-Exit status: 0 all cases passed, 1 a case failed or the coverage is less than --coverage-min, 2 the command line or a table
-is wrong, 3 the environment failed.`,
+Exit status: 0 all cases passed, 1 a case failed or the coverage is less than --coverage-min, 2 the command line or a
+table is wrong, 3 the environment failed.`,
 		Example: `  gatehouse policy test policies/
   gatehouse policy test --coverage-min 100 --out out policies/
   kubectl kustomize overlays/prod > rendered.yaml && gatehouse policy test rendered.yaml tests/`,
@@ -67,7 +71,7 @@ is wrong, 3 the environment failed.`,
 	}
 	set := command.Flags()
 	set.StringVar(&flags.focus, "focus", "", "run the cases whose id or title this regular `EXPRESSION` matches")
-	set.StringVar(&flags.out, "out", "", "write junit.xml and report.json to this `DIR`")
+	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html and report.md to this `DIR`")
 	set.IntVar(&flags.coverageMin, "coverage-min", 0, "fail when less than this many `PERCENT` of the expressions' outcomes are covered")
 	addTargetFlags(set, &flags.target)
 	return command
