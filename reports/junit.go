@@ -217,6 +217,8 @@ func newCase(r Result, statements map[string]string, names uniqueNames) junitCas
 		c.Failure = problem("expectation")
 	case KnownFail:
 		c.Skipped = problem("known-failure")
+	case Warn:
+		c.Skipped = problem("warning")
 	case NotRun:
 		c.Skipped = problem("not-run")
 	default:

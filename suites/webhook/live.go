@@ -87,7 +87,7 @@ func (t *trial) live(ctx context.Context) error {
 func (t *trial) registerAs(ctx context.Context, name string, h *manifests.Hook, config hook.ClientConfig) error {
 	entry := h.MutatingWebhook.DeepCopy()
 	entry.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &config.URL, CABundle: config.CABundle}
-	return t.configure(ctx, name, h.Mutating, entry)
+	return t.registered(h, t.configure(ctx, name, h.Mutating, entry))
 }
 
 // trySample creates a sample for good, and deletes it.

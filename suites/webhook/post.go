@@ -56,11 +56,10 @@ func (t *trial) postSeeds(ctx context.Context, h *manifests.Hook) {
 		if s.variant == create || s.variant == clusterScoped {
 			resource, of := resourceOf(review), gvkOf(requestOf(review), "kind")
 			if first, seen := versions[resource]; seen && first != of.Version {
-				a.variant = otherVersion
-			} else if !seen {
-				versions[resource] = of.Version
+				a.variant, a.base = otherVersion, creates[what(review)]
+			} else {
+				versions[resource], creates[what(review)] = of.Version, a
 			}
-			creates[what(review)] = a
 		} else {
 			a.base = creates[what(review)]
 		}

@@ -36,10 +36,13 @@ type trial struct {
 	proxy      *apiproxy.Proxy
 	authority  *subject.Authority
 	subject    *subject.Subject
+	tables     *fixtures.Set    // the author's own
+	results    []reports.Result // of the tables
 	clients    map[*manifests.Hook]*exchange.Client
 	record     record
 	seeds      []seed
 	configured []string // paths of configurations that the trial made
+	info       reports.TargetInfo
 	closers    []func() error
 }
 
@@ -89,7 +92,7 @@ func (t *trial) openTarget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.target = opened
+	t.target, t.info = opened, targetInfo(opened)
 	t.later(opened.Stop)
 	address := opened.HookAddress()
 	if address == "" {

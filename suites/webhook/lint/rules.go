@@ -175,7 +175,9 @@ func clusterScoped(rule admissionregistrationv1.RuleWithOperations) bool {
 	})
 }
 
-func has(list []string, word string) bool { return slices.Contains(list, "*") || slices.Contains(list, word) }
+func has(list []string, word string) bool {
+	return slices.Contains(list, "*") || slices.Contains(list, word)
+}
 
 // shadows looks for a webhook before this one that calls the same server for the same requests.
 func (c *checker) shadows() {
