@@ -1,4 +1,5 @@
-// Command gatehouse serves the Kubernetes admission API, proves that an API server admits as documented, and reports on it.
+// Command gatehouse serves the Kubernetes admission API, proves that an API server admits as documented, puts webhooks on
+// trial, and reports on it.
 package main
 
 import (
@@ -83,6 +84,6 @@ Exit status: 0 all is well, 1 not conformant, 2 the command line is wrong, 3 the
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), behaviorsCommand(), reportCommand())
+	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), webhookCommand(), behaviorsCommand(), reportCommand())
 	return root
 }

@@ -123,8 +123,8 @@ type change struct {
 	// of selects the attempts that are changed; edit changes their review.
 	of   func(*attempt) bool
 	edit func(review map[string]any)
-	// all is for every attempt that is selected and not only the first of each resource.
-	all bool
+	// all is for every attempt that is selected, and not only the first of each resource; once for the first of all.
+	all, once bool
 }
 
 // isCreate tells that a review is one of creation as the API server sends it.
@@ -152,7 +152,7 @@ func (t *trial) postVariants(ctx context.Context, h *manifests.Hook) {
 		done := map[schema.GroupResource]bool{}
 		for _, a := range answered {
 			resource := resourceOf(a.review)
-			if !asSent(a) || !c.of(a) || done[resource] && !c.all {
+			if !asSent(a) || !c.of(a) || done[resource] && !c.all || len(done) > 0 && c.once {
 				continue
 			}
 			done[resource] = true
