@@ -33,7 +33,9 @@ func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	}
 	run.Webhook.Notes = append(t.record.notes, t.untriedNote()...)
 	for _, rule := range Rules() {
-		run.Results = append(run.Results, result(rule, &t.record, run.Ledger, t.config.Path))
+		r := result(rule, &t.record, run.Ledger, t.config.Path)
+		t.record.broken = t.record.broken || r.Outcome == reports.Fail || r.Outcome == reports.Warn
+		run.Results = append(run.Results, r)
 	}
 	run.Results = append(run.Results, t.results...)
 	return reports.New(run), nil

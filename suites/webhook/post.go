@@ -135,7 +135,7 @@ func isCreate(a *attempt) bool {
 func asSent(a *attempt) bool { return a.base == nil || slices.Contains(seeds, a.variant) }
 
 // seeds are the variants that an API server sent.
-var seeds = []variant{create, update, remove, connect, clusterScoped, generateName, otherVersion, converted, refused}
+var seeds = []variant{create, update, remove, connect, clusterScoped, otherVersion, converted, refused}
 
 // postVariants posts what is made of a webhook's answered seeds.
 func (t *trial) postVariants(ctx context.Context, h *manifests.Hook) {
@@ -182,7 +182,8 @@ func (t *trial) postChanged(ctx context.Context, of *attempt, c change) *attempt
 func (t *trial) postRepeated(ctx context.Context, of *attempt) {
 	const times = 5
 	for range times {
-		t.postTo(ctx, &attempt{hook: of.hook, variant: repeated, title: of.title + " (the same request again)", base: of, review: fresh(of.review), sample: of.sample})
+		again := t.postTo(ctx, &attempt{hook: of.hook, variant: repeated, title: of.title + " (the same request again)", base: of, review: fresh(of.review), sample: of.sample})
+		of.repeats = append(of.repeats, again)
 	}
 }
 

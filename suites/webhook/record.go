@@ -42,6 +42,8 @@ type record struct {
 	// shutdown and rotation are what came of ending the process and of a new certificate.
 	shutdown shutdownTrial
 	rotation rotationTrial
+	// broken tells that a rule before those about samples is broken.
+	broken bool
 	// notes are what the report says besides: what users see while the webhook is down, what it adds to a create.
 	notes []string
 }
@@ -98,6 +100,8 @@ type attempt struct {
 	review map[string]any
 	// sample names the object.
 	sample string
+	// repeats are the attempts that sent the same again.
+	repeats []*attempt
 	// writes are the requests by which the webhook changed something on the API server meanwhile.
 	writes []apiproxy.Request
 }

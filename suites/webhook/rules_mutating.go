@@ -85,10 +85,10 @@ func mutatingRules() []Rule {
 			ID:     "contract.mutating.deterministic",
 			Change: "Make the same patch of the same object: no random values, no times, no order of maps.",
 			judge: each(noMutating, func(a *attempt) bool { return a.variant == repeated && a.hook.Mutating && a.base.Responded() }, func(a *attempt) string {
-				if a.patched() == nil || a.base.patched() == nil || exchange.Same(encode(a.patched()), encode(a.base.patched())) {
-					return ""
+				if a.differs() {
+					return "the same object gets another patch the second time"
 				}
-				return "the same object gets another patch the second time"
+				return ""
 			}),
 		},
 		{
@@ -99,18 +99,7 @@ func mutatingRules() []Rule {
 		{
 			ID:     "contract.mutating.tolerates-reordering",
 			Change: "Decide by what concerns you, not by how many labels there are or by what other webhooks have not done yet.",
-			judge: both(answers("no object was admitted by a mutating webhook", true, peer), each("", of(peer), func(a *attempt) string {
-				after, alone := a.patched(), a.base.patched()
-				if after == nil || alone == nil || !isTouched(after) {
-					return ""
-				}
-				alone = deepCopy(alone)
-				touch(alone)
-				if exchange.Same(encode(after), encode(alone)) {
-					return ""
-				}
-				return "an object that another webhook labelled and annotated before ends up different from one that it labels and annotates afterwards"
-			})),
+			judge:  both(answers("no object was admitted by a mutating webhook", true, peer), each("", of(peer), orderMatters)),
 		},
 		{
 			ID:     "contract.mutating.no-patch-on-delete",
@@ -157,6 +146,27 @@ func changesAgain(a *attempt) string {
 		return ""
 	}
 	return "the webhook changes its own output again: " + string(a.Answer.Response.Patch)
+}
+
+// differs tells that an attempt and the one that it was made of are allowed and patched differently.
+func (a *attempt) differs() bool {
+	mine, other := a.patched(), a.base.patched()
+	return a.Allowed() && a.base.Allowed() && mine != nil && other != nil && !exchange.Same(encode(mine), encode(other))
+}
+
+// orderMatters says that an object ends up different when another webhook has come before. A webhook that takes away what
+// the other did, or patches by chance, has a rule of its own.
+func orderMatters(a *attempt) string {
+	after, alone := a.patched(), a.base.patched()
+	if after == nil || alone == nil || !isTouched(after) || slices.ContainsFunc(a.base.repeats, (*attempt).differs) {
+		return ""
+	}
+	alone = deepCopy(alone)
+	touch(alone)
+	if exchange.Same(encode(after), encode(alone)) {
+		return ""
+	}
+	return "an object that another webhook labelled and annotated before ends up different from one that it labels and annotates afterwards"
 }
 
 // lost says what of others a patch takes away.

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -128,6 +129,8 @@ func sampleRules() []Rule {
 			Change: "Refuse the object with the message that the sample expects, or take it out of samples.refused.",
 			judge: live("gatehouse.yaml has no samples to be refused", true, func(s liveSample) string {
 				switch matches, err := regexp.MatchString(s.want, s.err); {
+				case strings.HasSuffix(s.err, "denied the request without explanation"):
+					return "" // contract.response.denial-has-explanation
 				case s.err == "":
 					return "the object is admitted"
 				case !s.denied:
@@ -141,12 +144,17 @@ func sampleRules() []Rule {
 	}
 }
 
-// live makes the judgement over the samples.
+// live makes the judgement over the samples. What other rules have found is not found again: that the API server could not
+// use an answer, or does not take the registration.
 func live(none string, refused bool, check func(liveSample) string) func(*record) judgement {
 	return func(r *record) judgement {
 		j := judgement{inapplicable: none}
 		for _, s := range r.live {
 			if s.refused != refused {
+				continue
+			}
+			if r.broken && (s.code >= http.StatusInternalServerError || s.refused && len(r.refusals) > 0) {
+				j.notRun = "the API server cannot use the webhook, as other rules say"
 				continue
 			}
 			j.looked++

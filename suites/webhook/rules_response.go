@@ -61,7 +61,7 @@ func responseRules() []Rule {
 			judge: both(answers("one version of AdmissionReview is declared", true, reviewVersion), func(r *record) judgement {
 				j := judgement{}
 				for _, a := range r.attempts {
-					if a.variant != reviewVersion || a.Fault != exchange.None {
+					if a.variant != reviewVersion || a.Fault != exchange.None || !a.base.Responded() || wrongVersion(a.base) != "" || wrongUID(a.base) != "" {
 						continue
 					}
 					switch wrong := wrongVersion(a); {

@@ -209,7 +209,7 @@ func numbering(webhook.Environment) http.Handler {
 	count := 0
 	return serve(func(q *request) *admissionv1.AdmissionResponse {
 		response := withoutMutation(q)
-		if q.path != "/mutate" || q.object == nil || q.object.Labels[labelled] != "" || q.Kind.Kind != "Pod" || q.object.Labels["peer.gatehouse.example.com/touched"] != "" {
+		if q.path != "/mutate" || q.object == nil || q.object.Labels[labelled] != "" || q.Kind.Kind != "Pod" {
 			return response
 		}
 		mu.Lock()
