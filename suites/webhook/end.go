@@ -94,6 +94,10 @@ func (t *trial) shutDown(ctx context.Context) {
 		s.reason = "no review was answered"
 		return
 	}
+	if n := len(t.record.hostile); n > 0 && !t.record.hostile[n-1].after.Responded() {
+		s.reason = "the webhook no longer answers"
+		return
+	}
 	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: t.subject.Roots, ServerName: t.serverName(), NextProtos: []string{"http/1.1"}}}
 	connection, err := dialer.DialContext(ctx, "tcp", t.subject.Address)
 	if err != nil {

@@ -76,6 +76,7 @@ func (t *trial) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.record.calls = t.proxy.Requests()
 	if alone > 0 && with > 0 {
 		t.record.notes = append(t.record.notes, fmt.Sprintf("A create takes %s more with the webhook: %s instead of %s (median of %d, on %s).",
 			brief(max(with-alone, 0)), brief(with), brief(alone), timedCreates, t.target.Info().Name))

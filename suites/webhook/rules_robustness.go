@@ -100,7 +100,7 @@ func hostiles(none string, check func(*hostileAttempt) string) func(*record) jud
 func rejects(none string, kinds ...hostileKind) func(*record) judgement {
 	return hostiles(none, func(a *hostileAttempt) string {
 		switch {
-		case !slices.Contains(kinds, a.kind) || a.rejects():
+		case !slices.Contains(kinds, a.kind) || a.rejects() || !a.after.Responded(): // contract.robustness.survives
 			return ""
 		case a.Fault != exchange.None:
 			return fmt.Sprintf("%s: %s", a.title, a.Problem)

@@ -58,9 +58,9 @@ func (t *trial) gather(ctx context.Context) (err error) {
 		{"starting the webhook", t.openSubject},
 		{"asking the API server for every request that the rules match", t.capture},
 		{"posting the reviews", t.post},
-		{"posting what is no review", t.provoke},
-		{"measuring", t.measure},
 		{"trying the samples on the API server", t.live},
+		{"measuring", t.measure},
+		{"posting what is no review", t.provoke},
 		{"ending the webhook", t.end},
 	} {
 		t.say(stage.name)

@@ -188,7 +188,7 @@ func (c *checker) shadows() {
 		if other == c.hook {
 			return
 		}
-		if other.Mutating != c.hook.Mutating || other.Path() != c.hook.Path() || other.ServerName() != c.hook.ServerName() || !wider(other, c.hook) {
+		if other.Mutating != c.hook.Mutating || other.Name == c.hook.Name || other.Path() != c.hook.Path() || other.ServerName() != c.hook.ServerName() || !wider(other, c.hook) {
 			continue
 		}
 		for i, rule := range c.hook.Rules {

@@ -135,7 +135,7 @@ func judge(t *testing.T, animal zoo.Animal, process bool) reports.Report {
 	const refused = "not for this zoo"
 	o := webhook.Options{Limits: webhook.Limits{Load: 10 * time.Millisecond, MemoryReviews: 1500, Memory: time.Minute, Rotation: time.Second}}
 	if process {
-		text := fmt.Sprintf("manifests: [manifests.yaml]\nrun:\n  command: [%q]\n  env: {%s: %q, %s: \"${port}\", %s: \"${certDir}\"}\nsamples:\n  admitted: [admitted.yaml]\n  refused: [{file: refused.yaml, message: %s}]\n",
+		text := fmt.Sprintf("manifests: [manifests.yaml]\nrun:\n  command: [%q]\n  env: {GOGC: \"10\", %s: %q, %s: \"${port}\", %s: \"${certDir}\"}\nsamples:\n  admitted: [admitted.yaml]\n  refused: [{file: refused.yaml, message: %s}]\n",
 			os.Args[0], animalVariable, animal.Name, portVariable, certDirVariable, refused)
 		o.ConfigFile = filepath.Join(dir, "gatehouse.yaml")
 		if err := os.WriteFile(o.ConfigFile, []byte(text), 0o600); err != nil {
