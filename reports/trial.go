@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func (p *printer) evidence(r Result, f Failure) {
 	s := r.Transcript[i]
 	t := text{{faint, line(s.Step)}}
 	if s.Body != "" {
-		t = append(t, textLine{faint, "  sent:   " + excerpt(s.Body)})
+		t = append(t, textLine{faint, "  sent:   " + excerpt(brief(s.Body))})
 	}
 	answer := "none"
 	if s.Code != 0 {
@@ -103,6 +104,30 @@ func (p *printer) evidence(r Result, f Failure) {
 		t = append(t, textLine{faint, "  call:   " + line(c.Hook) + ": " + excerpt(c.Answer)})
 	}
 	p.lines(4, t)
+}
+
+// brief is a review as people read it: the request, without the managed fields of its objects.
+func brief(body string) string {
+	var review struct {
+		Request map[string]any `json:"request"`
+	}
+	if json.Unmarshal([]byte(body), &review) != nil || review.Request == nil {
+		return body
+	}
+	for _, field := range []string{"object", "oldObject"} {
+		object, _ := review.Request[field].(map[string]any)
+		if meta, ok := object["metadata"].(map[string]any); ok {
+			delete(meta, "managedFields")
+		}
+	}
+	for _, field := range []string{"requestKind", "requestResource", "userInfo", "options", "resource", "uid"} {
+		delete(review.Request, field)
+	}
+	data, err := json.Marshal(map[string]any{"request": review.Request})
+	if err != nil {
+		return body
+	}
+	return string(data)
 }
 
 // excerpt is the beginning of a body, in one line.

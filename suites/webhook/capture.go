@@ -74,6 +74,11 @@ func (t *trial) capture(ctx context.Context) error {
 		}
 	}
 	t.seeds = c.seeds
+	for _, h := range t.set.Hooks {
+		if !slices.ContainsFunc(c.seeds, func(s seed) bool { return s.hook == h }) {
+			t.record.unseen = append(t.record.unseen, h)
+		}
+	}
 	t.record.untried = append(t.record.untried, c.untried...)
 	return c.retire(ctx)
 }
@@ -192,7 +197,7 @@ func (t *trial) retire(ctx context.Context) error {
 // ours is the condition that a request is of the trial: by its namespace, or by the name of its object.
 func (c *capturer) ours() string {
 	namespaces := map[string]bool{trialNamespace: true}
-	names := map[string]bool{}
+	names := map[string]bool{"": true} // that of a collection
 	for _, g := range c.samples {
 		if g.object.GetNamespace() != "" {
 			namespaces[g.object.GetNamespace()] = true
@@ -205,7 +210,7 @@ func (c *capturer) ours() string {
 		data, _ := json.Marshal(slices.Sorted(maps.Keys(set))) // a list of strings
 		return string(data)
 	}
-	return fmt.Sprintf("request.namespace in %s || request.name.startsWith('gatehouse-') || request.name in %s || request.name == ''",
+	return fmt.Sprintf("request.namespace in %s || request.name.startsWith('gatehouse-') || request.name in %s",
 		quoted(namespaces), quoted(names))
 }
 

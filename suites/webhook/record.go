@@ -20,6 +20,8 @@ type record struct {
 	observed map[*manifests.Hook]*observed
 	// attempts are the reviews that were posted, in order.
 	attempts []*attempt
+	// unseen are the webhooks for which no request came that their rules, selectors and conditions match.
+	unseen []*manifests.Hook
 	// untried says which requests could not be tried, and why.
 	untried []string
 	// hostile are requests that are no reviews.

@@ -37,6 +37,9 @@ func result(rule Rule, r *record, ledger *fixtures.Ledger, config string) report
 		out.Outcome = reports.Warn
 	case j.notRun != "":
 		out.Outcome, out.Cause, out.Reason = reports.NotRun, reports.CauseTarget, j.notRun
+	case j.looked == 0 && len(r.unseen) > 0:
+		out.Outcome, out.Cause = reports.NotRun, reports.CauseTarget
+		out.Reason = fmt.Sprintf("no request was made that %s is registered for; give samples that its rules, selectors and conditions match", r.unseen[0])
 	case j.looked == 0:
 		out.Outcome, out.Cause, out.Reason = reports.NotRun, reports.CauseInapplicable, j.inapplicable
 	default:

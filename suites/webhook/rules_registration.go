@@ -19,7 +19,7 @@ func registrationRules() []Rule {
 			judge: hooks("", anyHook, func(r *record, h *manifests.Hook) []finding {
 				var findings []finding
 				for _, refusal := range r.refusals {
-					if refusal.hook == h && !slices.ContainsFunc(ownRules, func(field string) bool { return strings.Contains(refusal.field, "."+field) }) {
+					if refusal.hook == h && !ownRule(h, refusal.field) {
 						findings = append(findings, finding{hook: h, place: h.Place, path: refusal.field, message: "the API server refuses the configuration: " + refusal.message})
 					}
 				}
@@ -69,8 +69,12 @@ func registrationRules() []Rule {
 	return rules
 }
 
-// ownRules are the fields of a webhook whose refusal a rule of its own tells of.
-var ownRules = []string{"matchConditions", "sideEffects", "admissionReviewVersions", "name"}
+// ownRule tells that the refusal of a field of a webhook has a rule of its own.
+func ownRule(h *manifests.Hook, field string) bool {
+	field = strings.TrimPrefix(field, h.Field()+".")
+	return slices.Contains([]string{"sideEffects", "name"}, field) || strings.HasPrefix(field, "admissionReviewVersions") ||
+		strings.HasPrefix(field, "matchConditions") && len(h.MatchConditions) > 0
+}
 
 // lints are the rules of package lint, with what to change.
 var lints = []struct{ id, change string }{
