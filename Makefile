@@ -24,11 +24,21 @@ build: ## Build bin/gatehouse.
 	$(GO) build -o $(GATEHOUSE) ./cmd/gatehouse
 
 .PHONY: conformance
-conformance: build ## Run the conformance suite on TARGET and write the reports to OUT.
+conformance: build ## Run the conformance suite on TARGET, or put the webhook of WEBHOOK=DIR on trial; the reports go to OUT.
+ifdef WEBHOOK
+	$(if $(filter envtest,$(TARGET)),KUBEBUILDER_ASSETS="$$(hack/envtest-assets/build)") \
+	$(GATEHOUSE) webhook --config $(WEBHOOK)/gatehouse.yaml --target $(TARGET) --out $(OUT) \
+	  $(if $(and $(filter kubeconfig,$(TARGET)),$(KUBECONFIG)),--kubeconfig '$(KUBECONFIG)') $(FLAGS)
+else
 	$(if $(filter envtest,$(TARGET)),KUBEBUILDER_ASSETS="$$(hack/envtest-assets/build)") \
 	$(GATEHOUSE) conformance --target $(TARGET) --out $(OUT) \
 	  $(if $(FOCUS),--focus '$(FOCUS)') $(if $(LABELS),--labels '$(LABELS)') $(if $(PROCS),--procs $(PROCS)) \
 	  $(if $(and $(filter kubeconfig,$(TARGET)),$(KUBECONFIG)),--kubeconfig '$(KUBECONFIG)') $(FLAGS)
+endif
+
+.PHONY: real-webhooks
+real-webhooks: build ## Put webhooks that others wrote on trial: pod-security-admission, agnhost, an example of controller-runtime.
+	hack/real-webhooks/run $(GATEHOUSE)
 
 .PHONY: test
 test: ## Run the tests; with RACE=1 under the race detector (which needs a C compiler).

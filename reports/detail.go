@@ -15,6 +15,8 @@ func summary(r Result) string {
 		what = "not run: " + notRunReason(r)
 	case r.Outcome == KnownFail:
 		what = "known failure: " + r.Reason
+	case r.Outcome == Warn && len(r.Failures) > 0:
+		what = "warning: " + r.Failures[0].Message
 	case len(r.Failures) == 0:
 	case r.Outcome == Error: // what went wrong comes after what was found until then
 		what = r.Failures[len(r.Failures)-1].Message
@@ -90,7 +92,11 @@ func failureText(r Result, f Failure) text {
 	if f.Line != 0 && f.Line != r.Line {
 		t.add(faint, 2, "%s", place(r.File, f.Line))
 	}
-	return append(t, difference(f.Expected, f.Actual)...)
+	t = append(t, difference(f.Expected, f.Actual)...)
+	if f.Advice != "" {
+		t.add(plain, 2, "change: %s", f.Advice)
+	}
+	return t
 }
 
 // steps tells the steps of a case briefly: all requests, and of those that were not as expected what else happened.

@@ -257,6 +257,8 @@ func (j *junitWriter) newCase(r Result) junitCase {
 		c.Failure = problem("expectation")
 	case KnownFail:
 		c.Skipped = problem("known-failure")
+	case Warn:
+		c.Skipped = problem("warning")
 	case NotRun:
 		c.Skipped = problem("not-run")
 	default:

@@ -41,9 +41,9 @@ func judge(r Result, known []KnownFailure, now time.Time) Result {
 		r.Failures = append(slices.Clone(r.Failures), Failure{
 			Message: fmt.Sprintf("listed as a known failure (%s), but it passed: take it off the list", entry.Reason),
 		})
-	case r.Outcome == Fail && entry.expired(now):
+	case (r.Outcome == Fail || r.Outcome == Warn) && entry.expired(now):
 		r.Reason = fmt.Sprintf("known failure, expired on %s: %s", entry.Expires, entry.Reason)
-	case r.Outcome == Fail:
+	case r.Outcome == Fail || r.Outcome == Warn:
 		r.Outcome = KnownFail
 		r.Reason = entry.Reason
 		if entry.Link != "" {

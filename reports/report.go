@@ -22,6 +22,8 @@ type Run struct {
 	Ledger *fixtures.Ledger
 	// Target is the server that the cases ran on.
 	Target TargetInfo
+	// Webhook says which webhooks are on trial; nil when an API server is.
+	Webhook *WebhookInfo
 	// Selection is what part of the cases was to run.
 	Selection Selection
 	// Known are the failures that are known.
@@ -46,6 +48,8 @@ type Report struct {
 	Suite string `json:"suite,omitempty"`
 	// Target is the server that the cases ran on.
 	Target TargetInfo `json:"target"`
+	// Webhook says which webhooks were on trial; absent when an API server was.
+	Webhook *WebhookInfo `json:"webhook,omitempty"`
 	// Selection is what part of the cases was to run.
 	Selection Selection `json:"selection"`
 	// Interrupted says why the run ended before its last case.
@@ -109,6 +113,8 @@ type CaseCounts struct {
 	Fail int `json:"fail"`
 	// KnownFail counts the known failures.
 	KnownFail int `json:"knownFail"`
+	// Warn counts the cases that ended in a warning.
+	Warn int `json:"warn,omitempty"`
 	// NotRun counts the cases that were not run.
 	NotRun int `json:"notRun"`
 	// Error counts the cases that ended in an error.
@@ -116,7 +122,7 @@ type CaseCounts struct {
 }
 
 // Executed is the number of cases that ran to a result.
-func (c CaseCounts) Executed() int { return c.Pass + c.Fail + c.KnownFail }
+func (c CaseCounts) Executed() int { return c.Pass + c.Fail + c.KnownFail + c.Warn }
 
 // All is the number of cases.
 func (c CaseCounts) All() int { return c.Executed() + c.NotRun + c.Error }
@@ -129,6 +135,8 @@ func (c *CaseCounts) add(o Outcome) {
 		c.Fail++
 	case KnownFail:
 		c.KnownFail++
+	case Warn:
+		c.Warn++
 	case NotRun:
 		c.NotRun++
 	case Error:
@@ -192,6 +200,7 @@ func assemble(run Run) Report {
 		SchemaVersion: SchemaVersion,
 		Suite:         run.Suite,
 		Target:        run.Target,
+		Webhook:       run.Webhook,
 		Selection:     run.Selection,
 		Interrupted:   run.Interrupted,
 		Start:         run.Start.UTC().Round(0),
@@ -216,6 +225,7 @@ func (c *Counts) add(o Counts) {
 	c.CaseCounts.Pass += o.CaseCounts.Pass
 	c.CaseCounts.Fail += o.CaseCounts.Fail
 	c.CaseCounts.KnownFail += o.CaseCounts.KnownFail
+	c.CaseCounts.Warn += o.CaseCounts.Warn
 	c.CaseCounts.NotRun += o.CaseCounts.NotRun
 	c.CaseCounts.Error += o.CaseCounts.Error
 	c.BehaviorCounts.Held += o.BehaviorCounts.Held

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,8 +23,9 @@ type columnGroup struct {
 	columns []column
 }
 
-func tableColumns() []columnGroup {
-	return []columnGroup{
+// tableColumns are the columns of a table with that total: warnings only where there are any.
+func tableColumns(total Counts) []columnGroup {
+	groups := []columnGroup{
 		{"cases", []column{
 			{"pass", sgrGreen, func(c Counts) int { return c.CaseCounts.Pass }},
 			{"fail", sgrRed, func(c Counts) int { return c.CaseCounts.Fail }},
@@ -38,6 +40,11 @@ func tableColumns() []columnGroup {
 			{"n.a.", sgrFaint, func(c Counts) int { return c.BehaviorCounts.NotApplicable }},
 		}},
 	}
+	if total.CaseCounts.Warn > 0 {
+		warn := column{"warn", sgrYellow, func(c Counts) int { return c.CaseCounts.Warn }}
+		groups[0].columns = slices.Insert(groups[0].columns, 2, warn)
+	}
+	return groups
 }
 
 // table writes the counts of the areas that have cases, and the total.
@@ -54,9 +61,10 @@ func (p *printer) table(areas []Area, total Counts) {
 	}
 	rows = append(rows, Area{Area: fixtures.Area{ID: "total"}, Counts: total})
 
-	first, gap := p.tableWidths(rows)
+	columns := tableColumns(total)
+	first, gap := p.tableWidths(rows, columns)
 	head, titles := fmt.Sprintf("%-*s", first, ""), fmt.Sprintf("%-*s", first, "area")
-	for _, g := range tableColumns() {
+	for _, g := range columns {
 		head += gap + gap + g.title
 		titles += gap
 		for _, c := range g.columns {
@@ -67,7 +75,7 @@ func (p *printer) table(areas []Area, total Counts) {
 	p.line(p.paint(sgrFaint, strings.TrimRight(head, " ")))
 	p.line(p.paint(sgrBold, titles))
 	for _, a := range rows {
-		p.row(a, first, gap)
+		p.row(a, columns, first, gap)
 	}
 	if without > 0 {
 		p.line(p.paint(sgrFaint, fmt.Sprintf("%s: %s",
@@ -78,14 +86,14 @@ func (p *printer) table(areas []Area, total Counts) {
 
 // tableWidths returns the width of the column of areas and what stands between columns: less space, then less of the
 // names, where the width is short.
-func (p *printer) tableWidths(rows []Area) (first int, gap string) {
+func (p *printer) tableWidths(rows []Area, columns []columnGroup) (first int, gap string) {
 	longest := len("area")
 	for _, a := range rows {
 		longest = max(longest, utf8.RuneCountInString(line(a.ID)))
 	}
 	gap = "  "
 	titles, gaps := 0, 0
-	for _, g := range tableColumns() {
+	for _, g := range columns {
 		gaps++
 		for _, c := range g.columns {
 			titles += len(c.title)
@@ -99,9 +107,9 @@ func (p *printer) tableWidths(rows []Area) (first int, gap string) {
 	return min(longest, max(p.Width-titles-gaps*len(gap), least)), gap
 }
 
-func (p *printer) row(a Area, first int, gap string) {
+func (p *printer) row(a Area, columns []columnGroup, first int, gap string) {
 	row := fmt.Sprintf("%-*s", first, cut(line(a.ID), first))
-	for _, g := range tableColumns() {
+	for _, g := range columns {
 		row += gap
 		for _, c := range g.columns {
 			cell, color := strconv.Itoa(c.value(a.Counts)), c.color

@@ -22,6 +22,8 @@ type TextOptions struct {
 	Width int
 	// Color marks what is good and bad with the colours of ANSI terminals.
 	Color bool
+	// All shows every rule of a webhook's trial, those that it keeps too.
+	All bool
 }
 
 // TerminalOptions returns the options that suit a file, by the environment: the width of a terminal or $COLUMNS, and
@@ -48,6 +50,10 @@ const detailLimit = 25
 func WriteText(w io.Writer, r Report, o TextOptions) error {
 	o.Width = cmp.Or(o.Width, 100)
 	p := &printer{out: bufio.NewWriter(w), TextOptions: o}
+	if r.Webhook != nil {
+		p.trial(r)
+		return p.out.Flush()
+	}
 	p.cases(r, Fail, "FAIL")
 	p.cases(r, Error, "ERROR")
 	p.knownFailures(r)
@@ -217,7 +223,11 @@ func (p *printer) coverage(r Report) {
 func verdictText(r Report) text {
 	var t text
 	server := strings.Join(strings.Fields(r.Target.Name+" "+r.Target.Version+" "+r.Target.Server), " ")
-	t.add(plain, 0, "%s: %s", server, executedLine(r))
+	if r.Webhook != nil {
+		t.add(plain, 0, "%s on %s", executedLine(r), server)
+	} else {
+		t.add(plain, 0, "%s: %s", server, executedLine(r))
+	}
 	for _, reason := range r.Reasons {
 		t.add(plain, 0, "- %s", reason)
 	}
@@ -229,10 +239,13 @@ func verdictText(r Report) text {
 	return t
 }
 
-// executedLine says how many cases ran and how long that took.
+// executedLine says how many cases ran, or rules were looked at, and how long that took.
 func executedLine(r Report) string {
-	c := r.Total.CaseCounts
-	return fmt.Sprintf("%d of %s executed in %s", c.Executed(), plural(c.All(), "case", "cases"), r.End.Sub(r.Start).Round(100*time.Millisecond))
+	c, took := r.Total.CaseCounts, r.End.Sub(r.Start).Round(100*time.Millisecond)
+	if r.Webhook != nil {
+		return fmt.Sprintf("%d of %s looked at in %s", c.Executed(), plural(c.All(), "rule", "rules"), took)
+	}
+	return fmt.Sprintf("%d of %s executed in %s", c.Executed(), plural(c.All(), "case", "cases"), took)
 }
 
 // verdictLine is the verdict and why, in one line.

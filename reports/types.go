@@ -18,13 +18,15 @@ const (
 	KnownFail Outcome = "known-fail"
 	// NotRun: the case was not run; Reason says why.
 	NotRun Outcome = "not-run"
+	// Warn: what was not as expected is recommended, not demanded. Only the rules about webhooks warn.
+	Warn Outcome = "warn"
 	// Error: the suite or the environment failed, so that nothing is known about the behaviour.
 	Error Outcome = "error"
 )
 
 // Values returns the closed list of outcomes.
 func (Outcome) Values() []string {
-	return []string{string(Pass), string(Fail), string(KnownFail), string(NotRun), string(Error)}
+	return []string{string(Pass), string(Fail), string(KnownFail), string(NotRun), string(Warn), string(Error)}
 }
 
 // NotRunCause says what kept a case from running.
@@ -34,6 +36,9 @@ const (
 	// CauseVersion: the case does not apply to the target's version of Kubernetes, or the version does not serve what
 	// the case needs. Behaviours that have no other cases are not applicable.
 	CauseVersion NotRunCause = "version"
+	// CauseInapplicable: what the case is about is not there: a rule about patches, and a webhook that only validates.
+	// Behaviours that have no other cases are not applicable.
+	CauseInapplicable NotRunCause = "inapplicable"
 	// CauseTarget: the target cannot do or show something that the case needs.
 	CauseTarget NotRunCause = "target"
 	// CauseDeselected: the selection left the case out.
@@ -44,7 +49,7 @@ const (
 
 // Values returns the closed list of causes.
 func (NotRunCause) Values() []string {
-	return []string{string(CauseVersion), string(CauseTarget), string(CauseDeselected), string(CauseInterrupted)}
+	return []string{string(CauseVersion), string(CauseInapplicable), string(CauseTarget), string(CauseDeselected), string(CauseInterrupted)}
 }
 
 // Result is the result of one case: what the runner returns and what a shard streams to its parent.
@@ -71,6 +76,8 @@ type Result struct {
 	Failures []Failure `json:"failures,omitempty"`
 	// Fixture are the lines of the fixture that the case and its failures stand in; kept for cases that did not pass.
 	Fixture []fixtures.Excerpt `json:"fixture,omitempty"`
+	// Notes are what the case saw besides, such as measured times.
+	Notes []string `json:"notes,omitempty"`
 	// LeftOut names steps that were left out because the target cannot do them, and why.
 	LeftOut []string `json:"leftOut,omitempty"`
 	// Start is when the case began.
@@ -97,6 +104,8 @@ type Failure struct {
 	Expected string `json:"expected,omitempty"`
 	// Actual is what was, as YAML.
 	Actual string `json:"actual,omitempty"`
+	// Advice says what to change, where that is known.
+	Advice string `json:"advice,omitempty"`
 }
 
 // Step is one request of a case as it went.
@@ -143,4 +152,17 @@ type TargetInfo struct {
 	Server string `json:"server,omitempty"`
 	// Flags are the flags that the suite started the server with.
 	Flags []string `json:"flags,omitempty"`
+}
+
+// WebhookInfo names the webhooks that a run put on trial.
+type WebhookInfo struct {
+	// Names are the names of the webhooks, each with its type, such as pods.example.com (validating).
+	Names []string `json:"names"`
+	// Config is the gatehouse.yaml of the trial.
+	Config string `json:"config,omitempty"`
+	// SetAside names objects of the manifests that the trial had no use for.
+	SetAside []string `json:"setAside,omitempty"`
+	// Notes are statements about the webhooks that are no judgements: what users see while a webhook is down, how long
+	// it takes.
+	Notes []string `json:"notes,omitempty"`
 }

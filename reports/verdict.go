@@ -16,7 +16,7 @@ type BehaviorVerdict string
 const (
 	// Held: at least one case passed and none failed.
 	Held BehaviorVerdict = "held"
-	// Failed: a case failed, be it a known failure.
+	// Failed: a case failed or warned, be it a known failure.
 	Failed BehaviorVerdict = "failed"
 	// Unproven: no case ran to a result.
 	Unproven BehaviorVerdict = "unproven"
@@ -33,7 +33,7 @@ func (BehaviorVerdict) Values() []string {
 type Verdict string
 
 const (
-	// Conformant: every must behaviour that applies held, and nothing failed.
+	// Conformant: every must behaviour that applies held, and nothing failed. There may be warnings.
 	Conformant Verdict = "conformant"
 	// ConformantWithKnownFailures: known failures are all that failed.
 	ConformantWithKnownFailures Verdict = "conformant with known failures"
@@ -86,7 +86,7 @@ func behaviorsOf(ledger *fixtures.Ledger, target TargetInfo, results []Result) [
 			b.Cases = append(b.Cases, r.ID)
 		}
 		b.Verdict, b.Reason = behaviorVerdict(witnesses[b.ID])
-		if excluded := exclusion(entry, target.Version); b.Verdict == Unproven && excluded != "" {
+		if excluded := exclusion(entry, target.Version, len(b.Cases) > 0); b.Verdict == Unproven && excluded != "" {
 			b.Verdict, b.Reason = NotApplicable, excluded
 		}
 		behaviors[i] = b
@@ -98,14 +98,16 @@ func behaviorsOf(ledger *fixtures.Ledger, target TargetInfo, results []Result) [
 // is unproven or not applicable.
 func behaviorVerdict(witnesses []Result) (BehaviorVerdict, string) {
 	count := CaseCounts{}
-	otherCause := slices.IndexFunc(witnesses, func(r Result) bool { return r.Outcome == NotRun && r.Cause != CauseVersion })
+	otherCause := slices.IndexFunc(witnesses, func(r Result) bool {
+		return r.Outcome == NotRun && r.Cause != CauseVersion && r.Cause != CauseInapplicable
+	})
 	for _, r := range witnesses {
 		count.add(r.Outcome)
 	}
 	switch {
 	case len(witnesses) == 0:
 		return Unproven, "no case"
-	case count.Fail+count.KnownFail > 0:
+	case count.Fail+count.KnownFail+count.Warn > 0:
 		return Failed, ""
 	case count.Pass > 0:
 		return Held, ""
@@ -126,9 +128,10 @@ func notRunReason(r Result) string {
 	return string(r.Cause)
 }
 
-// exclusion says why a behaviour is not asked of a server of that version; "" when it is.
-func exclusion(b fixtures.Behavior, target string) string {
-	if strings.HasPrefix(b.ID, webhookPrefix) {
+// exclusion says why a behaviour is not asked of a server of that version; "" when it is. Those of webhooks are asked where
+// there are cases of them.
+func exclusion(b fixtures.Behavior, target string, asked bool) string {
+	if strings.HasPrefix(b.ID, webhookPrefix) && !asked {
 		return "asked of webhooks, not of API servers"
 	}
 	v, err := version.ParseGeneric(target)
@@ -161,6 +164,10 @@ func verdictOf(r Report) (Verdict, []string) {
 		known = append(known, plural(count.KnownFail, "known failure", "known failures"))
 	}
 
+	if count.Warn > 0 {
+		known = append(known, plural(count.Warn, "warning", "warnings"))
+	}
+
 	reasons := slices.Concat(faults, failures, errors, gaps, known)
 	if reasons == nil {
 		reasons = []string{}
@@ -176,7 +183,7 @@ func verdictOf(r Report) (Verdict, []string) {
 		return Broken, reasons
 	case len(gaps) > 0:
 		return Partial, reasons
-	case len(known) > 0:
+	case count.KnownFail > 0:
 		return ConformantWithKnownFailures, reasons
 	case r.PolicyTests != nil:
 		return TestsPassed, reasons

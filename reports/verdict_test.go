@@ -66,7 +66,7 @@ func TestExclusion(t *testing.T) {
 		"what webhooks owe, version ?": {fixtures.Behavior{ID: "contract.uid"}, "", "asked of webhooks, not of API servers"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := exclusion(tc.behavior, tc.version); got != tc.want {
+			if got := exclusion(tc.behavior, tc.version, false); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

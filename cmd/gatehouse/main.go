@@ -1,4 +1,5 @@
-// Command gatehouse serves the Kubernetes admission API, proves that an API server admits as documented, and reports on it.
+// Command gatehouse serves the Kubernetes admission API, proves that an API server admits as documented, puts webhooks on
+// trial, and reports on it.
 package main
 
 import (
@@ -88,7 +89,7 @@ Exit status: 0 all is well, 1 not conformant, 2 the command line is wrong, 3 the
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), replayCommand(), policyCommand(),
-		behaviorsCommand(), reportCommand(), versionCommand())
+	root.AddCommand(serveCommand(), conformanceCommand(), conformanceShardCommand(), replayCommand(), webhookCommand(),
+		policyCommand(), behaviorsCommand(), reportCommand(), versionCommand())
 	return root
 }

@@ -12,7 +12,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -75,6 +74,11 @@ func (t *trial) capture(ctx context.Context) error {
 		}
 	}
 	t.seeds = c.seeds
+	for _, h := range t.set.Hooks {
+		if !slices.ContainsFunc(c.seeds, func(s seed) bool { return s.hook == h }) {
+			t.record.unseen = append(t.record.unseen, h)
+		}
+	}
 	t.record.untried = append(t.record.untried, c.untried...)
 	return c.retire(ctx)
 }
@@ -128,26 +132,29 @@ func (c *capturer) register(ctx context.Context, o observer, config hook.ClientC
 	entry.Name = "observer.gatehouse.example.com"
 	entry.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &config.URL, CABundle: config.CABundle}
 	none, ignore := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Ignore
-	entry.SideEffects, entry.FailurePolicy, entry.TimeoutSeconds = &none, &ignore, nil
-	entry.AdmissionReviewVersions, entry.ReinvocationPolicy = []string{"v1"}, nil
+	entry.SideEffects, entry.FailurePolicy, entry.AdmissionReviewVersions = &none, &ignore, []string{"v1"} // what rules of their own look at
 	if o.bare {
 		entry.NamespaceSelector, entry.ObjectSelector, entry.MatchConditions = nil, nil, nil
 	}
 	// It must look at nothing else in the cluster.
 	entry.MatchConditions = append(entry.MatchConditions, admissionregistrationv1.MatchCondition{Name: "gatehouse-trial", Expression: c.ours()})
-	err := c.configure(ctx, o.name, o.hook.Mutating, entry)
-	if err == nil || o.bare {
-		return err
-	}
+	return c.registered(o.hook, c.configure(ctx, o.name, o.hook.Mutating, entry))
+}
+
+// registered notes that the API server refuses a registration; any other error is returned.
+func (t *trial) registered(h *manifests.Hook, err error) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
 		return err
 	}
-	refusal := refusal{hook: o.hook, message: err.Error()}
+	r := refusal{hook: h, message: err.Error()}
 	if details := status.Status().Details; details != nil && len(details.Causes) > 0 {
-		refusal.field, refusal.message = details.Causes[0].Field, details.Causes[0].Message
+		r.field, r.message = details.Causes[0].Field, details.Causes[0].Message
 	}
-	c.record.refusals = append(c.record.refusals, refusal)
+	r.field = strings.Replace(r.field, "webhooks[0]", h.Field(), 1)
+	if !slices.Contains(t.record.refusals, r) {
+		t.record.refusals = append(t.record.refusals, r)
+	}
 	return nil
 }
 
@@ -190,7 +197,7 @@ func (t *trial) retire(ctx context.Context) error {
 // ours is the condition that a request is of the trial: by its namespace, or by the name of its object.
 func (c *capturer) ours() string {
 	namespaces := map[string]bool{trialNamespace: true}
-	names := map[string]bool{}
+	names := map[string]bool{"": true} // that of a collection
 	for _, g := range c.samples {
 		if g.object.GetNamespace() != "" {
 			namespaces[g.object.GetNamespace()] = true
@@ -203,7 +210,7 @@ func (c *capturer) ours() string {
 		data, _ := json.Marshal(slices.Sorted(maps.Keys(set))) // a list of strings
 		return string(data)
 	}
-	return fmt.Sprintf("request.namespace in %s || request.name.startsWith('gatehouse-') || request.name in %s || request.name == ''",
+	return fmt.Sprintf("request.namespace in %s || request.name.startsWith('gatehouse-') || request.name in %s",
 		quoted(namespaces), quoted(names))
 }
 

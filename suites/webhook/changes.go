@@ -17,6 +17,12 @@ func changes(h *manifests.Hook) []change {
 				options["dryRun"] = []any{"All"}
 			}
 		}},
+		{variant: generateName, title: "without a name yet", of: isCreate, edit: func(review map[string]any) {
+			requestOf(review)["name"] = ""
+			meta := metaOf(objectOf(review))
+			meta["generateName"] = fmt.Sprint(meta["name"], "-")
+			delete(meta, "name")
+		}},
 		{variant: otherUser, title: "by a service account", of: isCreate, edit: user(map[string]any{
 			"username": "system:serviceaccount:kube-system:replicaset-controller", "uid": "6b5d5b52-6f4c-4c5c-a7b3-9f7f6a4b7d01",
 			"groups": []any{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
@@ -34,8 +40,8 @@ func changes(h *manifests.Hook) []change {
 			requestOf(review)["gatehouseUnknown"] = map[string]any{"a": "b"}
 			objectOf(review)["gatehouseUnknown"] = "a field of a later version"
 		}},
-		{variant: unknownKind, title: "of a kind that it does not know", of: isCreate, edit: unknown},
-		{variant: large, title: "of 3 MiB", of: isCreate, edit: func(review map[string]any) { enlarge(objectOf(review), 3<<20) }},
+		{variant: unknownKind, title: "of a kind that it does not know", of: isCreate, once: true, edit: unknown},
+		{variant: large, title: "of 3 MiB", of: isCreate, once: true, edit: func(review map[string]any) { enlarge(objectOf(review), 3<<20) }},
 		{variant: unchanged, title: "without a change", of: isUpdate, edit: func(review map[string]any) {
 			request := requestOf(review)
 			request["oldObject"] = request["object"]

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/gatehouse-dev/gatehouse/suites/webhook/manifests"
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/subject"
 )
 
@@ -26,6 +28,10 @@ func (t *trial) end(ctx context.Context) error {
 // rotate replaces the certificate and looks whether the new one is served.
 func (t *trial) rotate(ctx context.Context) error {
 	r := &t.record.rotation
+	if !slices.ContainsFunc(t.set.Hooks, func(h *manifests.Hook) bool { return t.record.plain(h) != nil }) {
+		r.reason = "no review was answered"
+		return nil
+	}
 	before, err := t.serial(ctx)
 	if err != nil {
 		r.reason = "no certificate is served"
@@ -86,6 +92,10 @@ func (t *trial) shutDown(ctx context.Context) {
 	}
 	if plain == nil {
 		s.reason = "no review was answered"
+		return
+	}
+	if n := len(t.record.hostile); n > 0 && !t.record.hostile[n-1].after.Responded() {
+		s.reason = "the webhook no longer answers"
 		return
 	}
 	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: t.subject.Roots, ServerName: t.serverName(), NextProtos: []string{"http/1.1"}}}

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -44,10 +43,7 @@ func (e *exercise) run(ctx context.Context, object *unstructured.Unstructured, p
 			}
 		}
 	}
-	if err := e.delete(ctx, path); err != nil || e.given.refused {
-		return err
-	}
-	return e.generate(ctx, object)
+	return e.delete(ctx, path)
 }
 
 // send sends a request and keeps the reviews.
@@ -131,22 +127,4 @@ func (e *exercise) delete(ctx context.Context, path string) error {
 		return err
 	}
 	return e.take(ctx, remove, e.given)
-}
-
-// generate creates the object with a name that the API server makes.
-func (e *exercise) generate(ctx context.Context, object *unstructured.Unstructured) error {
-	nameless := object.DeepCopy()
-	nameless.SetName("")
-	nameless.SetGenerateName(trialName(e.resource.Resource) + "-")
-	got, err := e.send(ctx, generateName, http.MethodPost, e.resource.path(e.namespace, ""), nameless)
-	if err != nil || got.err() != nil || got.object == nil {
-		return err
-	}
-	path := e.resource.path(e.namespace, got.object.GetName())
-	e.api.made(path)
-	if _, err = e.api.remove(ctx, path); err != nil {
-		return fmt.Errorf("delete %s: %w", path, err)
-	}
-	_, err = e.servers.Drain(ctx)
-	return err
 }

@@ -76,6 +76,7 @@ func (t *trial) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.record.calls = t.proxy.Requests()
 	if alone > 0 && with > 0 {
 		t.record.notes = append(t.record.notes, fmt.Sprintf("A create takes %s more with the webhook: %s instead of %s (median of %d, on %s).",
 			brief(max(with-alone, 0)), brief(with), brief(alone), timedCreates, t.target.Info().Name))
@@ -87,7 +88,7 @@ func (t *trial) live(ctx context.Context) error {
 func (t *trial) registerAs(ctx context.Context, name string, h *manifests.Hook, config hook.ClientConfig) error {
 	entry := h.MutatingWebhook.DeepCopy()
 	entry.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &config.URL, CABundle: config.CABundle}
-	return t.configure(ctx, name, h.Mutating, entry)
+	return t.registered(h, t.configure(ctx, name, h.Mutating, entry))
 }
 
 // trySample creates a sample for good, and deletes it.

@@ -56,11 +56,10 @@ func (t *trial) postSeeds(ctx context.Context, h *manifests.Hook) {
 		if s.variant == create || s.variant == clusterScoped {
 			resource, of := resourceOf(review), gvkOf(requestOf(review), "kind")
 			if first, seen := versions[resource]; seen && first != of.Version {
-				a.variant = otherVersion
-			} else if !seen {
-				versions[resource] = of.Version
+				a.variant, a.base = otherVersion, creates[what(review)]
+			} else {
+				versions[resource], creates[what(review)] = of.Version, a
 			}
-			creates[what(review)] = a
 		} else {
 			a.base = creates[what(review)]
 		}
@@ -124,8 +123,8 @@ type change struct {
 	// of selects the attempts that are changed; edit changes their review.
 	of   func(*attempt) bool
 	edit func(review map[string]any)
-	// all is for every attempt that is selected and not only the first of each resource.
-	all bool
+	// all is for every attempt that is selected, and not only the first of each resource; once for the first of all.
+	all, once bool
 }
 
 // isCreate tells that a review is one of creation as the API server sends it.
@@ -136,7 +135,7 @@ func isCreate(a *attempt) bool {
 func asSent(a *attempt) bool { return a.base == nil || slices.Contains(seeds, a.variant) }
 
 // seeds are the variants that an API server sent.
-var seeds = []variant{create, update, remove, connect, clusterScoped, generateName, otherVersion, converted, refused}
+var seeds = []variant{create, update, remove, connect, clusterScoped, otherVersion, converted, refused}
 
 // postVariants posts what is made of a webhook's answered seeds.
 func (t *trial) postVariants(ctx context.Context, h *manifests.Hook) {
@@ -153,7 +152,7 @@ func (t *trial) postVariants(ctx context.Context, h *manifests.Hook) {
 		done := map[schema.GroupResource]bool{}
 		for _, a := range answered {
 			resource := resourceOf(a.review)
-			if !asSent(a) || !c.of(a) || done[resource] && !c.all {
+			if !asSent(a) || !c.of(a) || done[resource] && !c.all || len(done) > 0 && c.once {
 				continue
 			}
 			done[resource] = true
@@ -183,7 +182,8 @@ func (t *trial) postChanged(ctx context.Context, of *attempt, c change) *attempt
 func (t *trial) postRepeated(ctx context.Context, of *attempt) {
 	const times = 5
 	for range times {
-		t.postTo(ctx, &attempt{hook: of.hook, variant: repeated, title: of.title + " (the same request again)", base: of, review: fresh(of.review), sample: of.sample})
+		again := t.postTo(ctx, &attempt{hook: of.hook, variant: repeated, title: of.title + " (the same request again)", base: of, review: fresh(of.review), sample: of.sample})
+		of.repeats = append(of.repeats, again)
 	}
 }
 

@@ -29,6 +29,9 @@ func (t *trial) provoke(ctx context.Context) error {
 				x.Sent = append(bytes.Clone(x.Sent[:1<<10]), "..."...) // for reports
 			}
 			t.record.hostile = append(t.record.hostile, a)
+			if !after.Responded() { // it is done for, and nothing more can be learnt
+				return nil
+			}
 		}
 	}
 	return nil

@@ -20,6 +20,8 @@ type record struct {
 	observed map[*manifests.Hook]*observed
 	// attempts are the reviews that were posted, in order.
 	attempts []*attempt
+	// unseen are the webhooks for which no request came that their rules, selectors and conditions match.
+	unseen []*manifests.Hook
 	// untried says which requests could not be tried, and why.
 	untried []string
 	// hostile are requests that are no reviews.
@@ -42,6 +44,8 @@ type record struct {
 	// shutdown and rotation are what came of ending the process and of a new certificate.
 	shutdown shutdownTrial
 	rotation rotationTrial
+	// broken tells that a rule before those about samples is broken.
+	broken bool
 	// notes are what the report says besides: what users see while the webhook is down, what it adds to a create.
 	notes []string
 }
@@ -98,6 +102,8 @@ type attempt struct {
 	review map[string]any
 	// sample names the object.
 	sample string
+	// repeats are the attempts that sent the same again.
+	repeats []*attempt
 	// writes are the requests by which the webhook changed something on the API server meanwhile.
 	writes []apiproxy.Request
 }

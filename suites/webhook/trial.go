@@ -36,10 +36,13 @@ type trial struct {
 	proxy      *apiproxy.Proxy
 	authority  *subject.Authority
 	subject    *subject.Subject
+	tables     *fixtures.Set    // the author's own
+	results    []reports.Result // of the tables
 	clients    map[*manifests.Hook]*exchange.Client
 	record     record
 	seeds      []seed
 	configured []string // paths of configurations that the trial made
+	info       reports.TargetInfo
 	closers    []func() error
 }
 
@@ -55,9 +58,9 @@ func (t *trial) gather(ctx context.Context) (err error) {
 		{"starting the webhook", t.openSubject},
 		{"asking the API server for every request that the rules match", t.capture},
 		{"posting the reviews", t.post},
-		{"posting what is no review", t.provoke},
-		{"measuring", t.measure},
 		{"trying the samples on the API server", t.live},
+		{"measuring", t.measure},
+		{"posting what is no review", t.provoke},
 		{"ending the webhook", t.end},
 	} {
 		t.say(stage.name)
@@ -89,7 +92,7 @@ func (t *trial) openTarget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.target = opened
+	t.target, t.info = opened, targetInfo(opened)
 	t.later(opened.Stop)
 	address := opened.HookAddress()
 	if address == "" {

@@ -60,7 +60,7 @@ func (c *checker) timeout() {
 }
 
 func (c *checker) matchPolicy() {
-	if c.hook.Equivalent() {
+	if policy := c.hook.MatchPolicy; policy == nil || *policy != admissionregistrationv1.Exact {
 		return
 	}
 	for i, rule := range c.hook.Rules {

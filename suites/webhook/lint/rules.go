@@ -2,12 +2,15 @@ package lint
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gatehouse-dev/gatehouse/suites/webhook/manifests"
 )
 
 // wildcards looks at rules that match more than anybody means.
@@ -175,7 +178,9 @@ func clusterScoped(rule admissionregistrationv1.RuleWithOperations) bool {
 	})
 }
 
-func has(list []string, word string) bool { return slices.Contains(list, "*") || slices.Contains(list, word) }
+func has(list []string, word string) bool {
+	return slices.Contains(list, "*") || slices.Contains(list, word)
+}
 
 // shadows looks for a webhook before this one that calls the same server for the same requests.
 func (c *checker) shadows() {
@@ -183,7 +188,7 @@ func (c *checker) shadows() {
 		if other == c.hook {
 			return
 		}
-		if other.Mutating != c.hook.Mutating || other.Path() != c.hook.Path() || other.ServerName() != c.hook.ServerName() || other.NamespaceSelector != nil || other.ObjectSelector != nil || len(other.MatchConditions) > 0 {
+		if other.Mutating != c.hook.Mutating || other.Name == c.hook.Name || other.Path() != c.hook.Path() || other.ServerName() != c.hook.ServerName() || !wider(other, c.hook) {
 			continue
 		}
 		for i, rule := range c.hook.Rules {
@@ -193,6 +198,12 @@ func (c *checker) shadows() {
 			}
 		}
 	}
+}
+
+// wider tells that a webhook is not narrowed by selectors or conditions, or exactly as another one is.
+func wider(other, hook *manifests.Hook) bool {
+	same := func(wide, narrow any) bool { return reflect.ValueOf(wide).IsZero() || reflect.DeepEqual(wide, narrow) }
+	return same(other.NamespaceSelector, hook.NamespaceSelector) && same(other.ObjectSelector, hook.ObjectSelector) && same(other.MatchConditions, hook.MatchConditions)
 }
 
 // covers tells that one rule matches all that another does.

@@ -1,0 +1,126 @@
+package zoo
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+)
+
+// manifestAnimals are the good webhook with a fault in what it is shipped with.
+func manifestAnimals() []Animal {
+	const (
+		configmaps = "  - {operations: [CREATE, UPDATE, DELETE], apiGroups: [\"\"], apiVersions: [v1], resources: [configmaps, secrets]}\n"
+		gadgets    = "  - {operations: [CREATE], apiGroups: [zoo.example.com], apiVersions: [v1], resources: [gadgets]}\n"
+		condition  = "matchConditions: [{name: not-exempt, expression: \"request.userInfo.username != 'exempt'\"}]"
+		validating = "  failurePolicy: Fail\n  sideEffects: None\n  timeoutSeconds: 5\n  admissionReviewVersions: [v1, v1beta1]\n"
+		mutating   = "  reinvocationPolicy: IfNeeded\n"
+		mutateName = "- name: mutate.zoo.example.com\n"
+	)
+	rule := func(id, name, old, text string) Animal {
+		return Animal{Rule: "contract.registration." + id, Name: name, Manifests: []Edit{{old, text}}}
+	}
+	selector := func(excluded string) []Edit {
+		const old = "values: [kube-system, zoo]}]}\n  reinvocationPolicy"
+		return []Edit{{old, strings.Replace(old, "kube-system, zoo", excluded, 1)}}
+	}
+	return []Animal{
+		rule("accepted", "waits for a minute", validating, strings.Replace(validating, "timeoutSeconds: 5", "timeoutSeconds: 5\n  matchPolicy: Similar", 1)),
+		rule("match-conditions-compile", "has a condition that does not compile", condition, "matchConditions: [{name: broken, expression: \"request.user ==\"}]"),
+		rule("match-conditions-hold", "has a condition that never holds", mutating, mutating+"  matchConditions: [{name: never, expression: \"request.namespace == 'nowhere'\"}]\n"),
+		rule("current-api", "is written in v1beta1", "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration", "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration"),
+		rule("side-effects-declared", "has some side effects", validating, strings.Replace(validating, "sideEffects: None", "sideEffects: Some", 1)),
+		rule("review-versions-known", "declares a version that is not there", "admissionReviewVersions: [v1]\n", "admissionReviewVersions: [v2]\n"),
+		rule("review-version-v1", "declares v1beta1 alone", "admissionReviewVersions: [v1]\n", "admissionReviewVersions: [v1beta1]\n"),
+		rule("fully-qualified-name", "has a short name", mutateName, "- name: mutate\n"),
+		rule("names-unique", "has two webhooks of a name", mutateName, secondHook),
+		{Rule: "contract.registration.does-not-block-itself", Name: "sees its own namespace", Manifests: selector("kube-system")},
+		{Rule: "contract.registration.namespace-exclusion", Name: "sees kube-system", Manifests: selector("zoo")},
+		rule("not-own-configuration", "wants to guard webhook configurations", gadgets, gadgets+"  - {operations: [UPDATE], apiGroups: [admissionregistration.k8s.io], apiVersions: [v1], resources: [validatingwebhookconfigurations]}\n"),
+		rule("narrow-rules", "matches all of a group", gadgets, strings.Replace(gadgets, "[gadgets]", "[\"*\"]", 1)),
+		rule("narrow-operations", "matches all operations", gadgets, strings.Replace(gadgets, "[CREATE]", "[\"*\"]", 1)),
+		rule("hot-resources", "matches leases", gadgets, gadgets+"  - {operations: [CREATE], apiGroups: [coordination.k8s.io], apiVersions: [v1], resources: [leases]}\n"),
+		rule("connect-operation", "waits for exec without CONNECT", configmaps, configmaps+"  - {operations: [CREATE], apiGroups: [\"\"], apiVersions: [v1], resources: [pods/attach]}\n"),
+		rule("object-selector-opt-in-only", "guards what is labelled", validating, validating+"  objectSelector: {matchExpressions: [{key: zoo.example.com/exempt, operator: DoesNotExist}]}\n"),
+		rule("timeout-small", "lets users wait", validating, strings.Replace(validating, "timeoutSeconds: 5", "timeoutSeconds: 30", 1)),
+		rule("match-policy-equivalent", "is evaded by other versions", mutating, mutating+"  matchPolicy: Exact\n"),
+		rule("ca-bundle", "has no authority", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo\n  annotations: {cert-manager.io/inject-ca-from: zoo/webhook}", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo"),
+		rule("service-exists", "names a port that the Service has not", "path: /mutate}", "path: /mutate, port: 8443}"),
+		rule("no-shadows", "asks twice", mutateName, strings.Replace(secondHook, "- name: mutate.zoo", "- name: second.zoo", 1)),
+		{Rule: "contract.registration.certificate-names", Name: "ships a certificate of another name", Manifests: secret(certificateOf{name: "webhook.elsewhere.svc"})},
+		{Rule: "contract.registration.certificate-lasting", Name: "ships a certificate that ends next week", Manifests: secret(certificateOf{name: "webhook.zoo.svc", days: 7})},
+		{Rule: "contract.registration.certificate-strong", Name: "ships a weak key", Manifests: secret(certificateOf{name: "webhook.zoo.svc", weak: true})},
+	}
+}
+
+// secondHook is a mutating webhook as the good one, before it.
+const secondHook = `- name: mutate.zoo.example.com
+  clientConfig: {service: {name: webhook, namespace: zoo, path: /mutate}}
+  rules:
+  - {operations: [CREATE, DELETE], apiGroups: [""], apiVersions: [v1], resources: [pods]}
+  namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, zoo]}]}
+  reinvocationPolicy: IfNeeded
+  sideEffects: None
+  admissionReviewVersions: [v1]
+- name: mutate.zoo.example.com
+`
+
+// certificateOf says what a certificate is like.
+type certificateOf struct {
+	name string
+	days int // until it ends; 365 when 0
+	weak bool
+}
+
+// secret adds a Secret with a certificate to the manifests.
+func secret(of certificateOf) []Edit {
+	const before = "apiVersion: v1\nkind: Service\n"
+	certificate, key := of.make()
+	text := func(data []byte) string { return strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", "\n    ") }
+	return []Edit{{before, fmt.Sprintf("apiVersion: v1\nkind: Secret\ntype: kubernetes.io/tls\nmetadata: {name: webhook-tls, namespace: zoo}\nstringData:\n  tls.crt: |\n    %s\n  tls.key: |\n    %s\n---\n%s", text(certificate), text(key), before)}}
+}
+
+// make makes the certificate and its key, PEM. It panics when the system has no randomness.
+func (c certificateOf) make() (certificate, key []byte) {
+	var private crypto.Signer
+	var err error
+	if c.weak {
+		private, err = rsa.GenerateKey(rand.Reader, 1024)
+	} else {
+		private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	}
+	if err != nil {
+		panic(err)
+	}
+	days := c.days
+	if days == 0 {
+		days = 365
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{c.name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		panic(err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		panic(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+}
+
+// strangersCertificate is a certificate that nobody vouches for.
+func strangersCertificate() (tls.Certificate, error) {
+	certificate, key := certificateOf{name: "stranger.example.com"}.make()
+	return tls.X509KeyPair(certificate, key)
+}

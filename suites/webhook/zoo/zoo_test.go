@@ -1,0 +1,156 @@
+package zoo_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-dev/gatehouse/fixtures"
+	"github.com/gatehouse-dev/gatehouse/reports"
+	"github.com/gatehouse-dev/gatehouse/suites/webhook"
+	"github.com/gatehouse-dev/gatehouse/suites/webhook/config"
+	"github.com/gatehouse-dev/gatehouse/suites/webhook/zoo"
+)
+
+// The variables by which this test binary becomes an animal.
+const (
+	animalVariable  = "GATEHOUSE_ZOO_ANIMAL"
+	portVariable    = "GATEHOUSE_ZOO_PORT"
+	certDirVariable = "GATEHOUSE_ZOO_CERTS"
+)
+
+func TestMain(m *testing.M) {
+	name := os.Getenv(animalVariable)
+	if name == "" {
+		os.Exit(m.Run())
+	}
+	all := append(zoo.Animals(), zoo.Good())
+	i := slices.IndexFunc(all, func(a zoo.Animal) bool { return a.Name == name })
+	if err := all[i].Main(zoo.Process{Address: "127.0.0.1:" + os.Getenv(portVariable), CertDir: os.Getenv(certDirVariable)}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// unseen are the rules that nothing outside a webhook can look at, so that no animal breaks them: their notes in the ledger
+// say why.
+var unseen = []string{"contract.side-effects.reconciled"}
+
+// TestRulesHaveAnimals: each demand of the ledger has a rule, and each rule an animal that breaks it.
+func TestRulesHaveAnimals(t *testing.T) {
+	set, err := fixtures.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := webhook.RuleIDs()
+	if unique := slices.Compact(slices.Sorted(slices.Values(rules))); len(unique) != len(rules) {
+		t.Error("a rule stands in the table twice")
+	}
+	animals := map[string]int{}
+	for _, a := range zoo.Animals() {
+		animals[a.Rule]++
+	}
+	entries, err := set.Ledger.OfArea(webhook.Area)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range entries {
+		switch {
+		case !slices.Contains(rules, b.ID):
+			t.Errorf("%s: %s has no rule", b.Position, b.ID)
+		case slices.Contains(unseen, b.ID) && (b.Notes == "" || animals[b.ID] > 0):
+			t.Errorf("%s: %s is listed as what cannot be seen", b.Position, b.ID)
+		case !slices.Contains(unseen, b.ID) && animals[b.ID] != 1:
+			t.Errorf("%s: %s has %d animals, want one", b.Position, b.ID, animals[b.ID])
+		}
+		delete(animals, b.ID)
+	}
+	for _, id := range rules {
+		if _, ok := set.Ledger.Behavior(id); !ok {
+			t.Errorf("the rule %s is not in the ledger", id)
+		}
+	}
+	for id := range animals {
+		t.Errorf("an animal breaks %s, which is not in the ledger", id)
+	}
+}
+
+// TestGood: the good webhook keeps all rules, and all of them look at something.
+func TestGood(t *testing.T) {
+	report := judge(t, zoo.Good(), true)
+	for _, r := range report.Results {
+		if r.Outcome != reports.Pass && !slices.Contains(unseen, r.Behaviors[0]) && r.Behaviors[0] != "contract.mutating.idempotent-anyway" &&
+			r.Behaviors[0] != "contract.dry-run.no-side-effects" && r.Behaviors[0] != "contract.registration.if-needed-where-required" &&
+			r.Behaviors[0] != "contract.mutating.no-patch-when-denying" && !strings.HasPrefix(r.Behaviors[0], "contract.warnings.") && !strings.HasPrefix(r.Behaviors[0], "contract.audit.") {
+			t.Errorf("%s: %s\n%s", r.Outcome, r.Reason, reports.Describe(r))
+		}
+	}
+	if report.Verdict != reports.Conformant {
+		t.Errorf("verdict: %s, %q", report.Verdict, report.Reasons)
+	}
+}
+
+// TestAnimals: each animal is found by its rule, and by no other.
+func TestAnimals(t *testing.T) {
+	for _, animal := range zoo.Animals() {
+		t.Run(strings.TrimPrefix(animal.Rule, "contract."), func(t *testing.T) {
+			t.Parallel()
+			report := judge(t, animal, animal.Process)
+			var found []string
+			for _, r := range report.Results {
+				if r.Outcome == reports.Fail || r.Outcome == reports.Warn || r.Outcome == reports.Error {
+					found = append(found, r.Behaviors[0])
+					if r.Behaviors[0] != animal.Rule {
+						t.Errorf("%s is found too:\n%s", r.Behaviors[0], reports.Describe(r))
+					}
+					if len(r.Failures) == 0 || r.Failures[0].Advice == "" {
+						t.Errorf("%s says not what to change", r.Behaviors[0])
+					}
+				}
+			}
+			if !slices.Contains(found, animal.Rule) {
+				t.Errorf("%s: not found", animal.Name)
+			}
+		})
+	}
+}
+
+// judge puts an animal on trial, in this process or in one of its own.
+func judge(t *testing.T, animal zoo.Animal, process bool) reports.Report {
+	t.Helper()
+	dir := t.TempDir()
+	files, err := animal.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const refused = "not for this zoo"
+	o := webhook.Options{Limits: webhook.Limits{Load: 10 * time.Millisecond, MemoryReviews: 1500, Memory: time.Minute, Rotation: time.Second}}
+	if process {
+		text := fmt.Sprintf("manifests: [manifests.yaml]\nrun:\n  command: [%q]\n  env: {GOGC: \"10\", %s: %q, %s: \"${port}\", %s: \"${certDir}\"}\nsamples:\n  admitted: [admitted.yaml]\n  refused: [{file: refused.yaml, message: %s}]\n",
+			os.Args[0], animalVariable, animal.Name, portVariable, certDirVariable, refused)
+		o.ConfigFile = filepath.Join(dir, "gatehouse.yaml")
+		if err := os.WriteFile(o.ConfigFile, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		o.Manifests, o.Handler = []string{filepath.Join(dir, "manifests.yaml")}, animal.NewHandler
+		o.Samples = config.Samples{
+			Admitted: []string{filepath.Join(dir, "admitted.yaml")},
+			Refused:  []config.Refused{{File: filepath.Join(dir, "refused.yaml"), Message: refused}},
+		}
+	}
+	report, err := webhook.Judge(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
