@@ -75,7 +75,7 @@ func newAreaCell(c Counts) areaCell {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{c.CaseCounts.Fail, "failed"}, {c.CaseCounts.Error, "in error"}, {c.CaseCounts.KnownFail, "known"}, {c.CaseCounts.NotRun, "not run"}} {
+	}{{c.CaseCounts.Fail, "failed"}, {c.CaseCounts.Error, "in error"}, {c.CaseCounts.Warn, "warned"}, {c.CaseCounts.KnownFail, "known"}, {c.CaseCounts.NotRun, "not run"}} {
 		if part.n > 0 {
 			others = append(others, strconv.Itoa(part.n)+" "+part.word)
 		}
@@ -115,14 +115,26 @@ func runNames(all []Report) []string {
 	return names
 }
 
+// heading says what the reports are about.
+func heading(all []Report) string {
+	switch {
+	case all[0].Webhook != nil:
+		return "Gatehouse: a webhook on trial"
+	case all[0].PolicyTests != nil:
+		return "Gatehouse: tests of policies"
+	default:
+		return "Gatehouse: conformance of admission"
+	}
+}
+
 func verdictMark(v Verdict) string {
-	switch v {
-	case Conformant, ConformantWithKnownFailures:
-		return "good"
-	case Partial:
+	switch {
+	case v.ExitStatus() != 0:
+		return "bad"
+	case v == Partial:
 		return "soft"
 	default:
-		return "bad"
+		return "good"
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"html/template"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type (
 		Style     template.CSS
 		Script    template.JS
 		Title     string
+		Heading   string
 		Runs      []htmlRun
 		Matrix    []areaRow
 		Total     areaRow
@@ -30,8 +32,11 @@ type (
 	}
 	htmlRun struct {
 		Name, Verdict, Mark string // Mark is the class by which a verdict is shown: good, soft or bad
-		Reasons             []string
+		Reasons, Notes      []string
+		OnTrial             []string
 		Executed            string
+		Policies            []htmlPolicy
+		Coverage            string
 		Facts               []htmlFact
 		Slowest             []htmlSlow
 		Latency             *htmlHistogram
@@ -90,6 +95,7 @@ func newHTMLPage(all []Report) (htmlPage, error) {
 		titles = append(titles, names[i]+": "+string(r.Verdict))
 	}
 	page.Title = "Gatehouse: " + strings.Join(titles, ", ")
+	page.Heading = heading(all)
 	page.Matrix, page.Total = matrix(all)
 	page.Areas = htmlAreas(all, names, page.Problems)
 	for _, area := range page.Areas {
@@ -105,6 +111,16 @@ func newHTMLRun(r Report, name string) htmlRun {
 	}
 	for _, reason := range r.Reasons {
 		run.Reasons = append(run.Reasons, line(reason))
+	}
+	if r.Webhook != nil {
+		run.OnTrial = lines(r.Webhook.Names)
+		run.Notes = lines(r.Webhook.Notes)
+		if len(r.Webhook.SetAside) > 0 {
+			run.Notes = append(run.Notes, line("set aside: "+strings.Join(r.Webhook.SetAside, ", ")))
+		}
+	}
+	if r.PolicyTests != nil {
+		run.Policies, run.Coverage = htmlPolicies(*r.PolicyTests)
 	}
 	for _, f := range []htmlFact{
 		{"began", r.Start.Format(time.RFC3339)},
@@ -150,7 +166,24 @@ func took(d time.Duration) string {
 
 // runAgain is the command that runs a case again on the kind of target that it ran on.
 func runAgain(r Report, result Result) string {
-	return "gatehouse conformance --target " + shellQuote(r.Target.Name) + " --focus " + shellQuote("^"+regexp.QuoteMeta(result.ID)+"$")
+	focus := " --focus " + shellQuote("^"+regexp.QuoteMeta(result.ID)+"$")
+	switch {
+	case r.Webhook != nil:
+		return "gatehouse webhook --config " + shellQuote(r.Webhook.Config)
+	case r.PolicyTests != nil:
+		return "gatehouse policy test" + focus + " " + shellQuote(path.Dir(result.File))
+	default:
+		return "gatehouse conformance --target " + shellQuote(r.Target.Name) + focus
+	}
+}
+
+// lines are texts, each on one line.
+func lines(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = line(text)
+	}
+	return out
 }
 
 // shellQuote quotes a word for a POSIX shell where it needs it.

@@ -23,11 +23,11 @@ type (
 		Failures                                    []htmlFailure
 		Fixture                                     []htmlExcerpt
 		Steps                                       []htmlStep
-		LeftOut                                     []string
+		Notes, LeftOut                              []string
 	}
 	htmlFailure struct {
-		Path, Message, Place string
-		Diff                 []htmlDiffRow
+		Path, Message, Place, Advice string
+		Diff                         []htmlDiffRow
 	}
 	// htmlDiffRow is a line of what was expected beside the line of what was.
 	htmlDiffRow struct{ Kind, Expected, Actual string }
@@ -48,7 +48,10 @@ type (
 	htmlCall struct{ Hook, Review, Answer string }
 )
 
-// problems are the cases that failed, ended in an error, or are known failures, in this order.
+// problemOutcomes are the outcomes of cases that a report describes at length, in the order in which it does.
+func problemOutcomes() []Outcome { return []Outcome{Fail, Error, Warn, KnownFail} }
+
+// problems are the cases that a report describes at length.
 func problems(r Report, name string) []htmlProblem {
 	levels := map[string]string{}
 	for _, b := range r.Behaviors {
@@ -56,7 +59,7 @@ func problems(r Report, name string) []htmlProblem {
 	}
 	statements := r.statements()
 	var out []htmlProblem
-	for _, o := range []Outcome{Fail, Error, KnownFail} {
+	for _, o := range problemOutcomes() {
 		for _, result := range r.Results {
 			if result.Outcome != o {
 				continue
@@ -114,14 +117,12 @@ func newHTMLProblem(r Result, statements map[string]string) htmlProblem {
 	for _, s := range r.Transcript {
 		p.Steps = append(p.Steps, newHTMLStep(s, failedSteps[s.Step]))
 	}
-	for _, left := range r.LeftOut {
-		p.LeftOut = append(p.LeftOut, line(left))
-	}
+	p.Notes, p.LeftOut = lines(r.Notes), lines(r.LeftOut)
 	return p
 }
 
 func newHTMLFailure(r Result, f Failure) htmlFailure {
-	out := htmlFailure{Path: line(strings.Trim(f.Step+"."+f.Path, ".")), Message: strings.TrimSpace(clean(f.Message))}
+	out := htmlFailure{Path: line(strings.Trim(f.Step+"."+f.Path, ".")), Message: strings.TrimSpace(clean(f.Message)), Advice: line(f.Advice)}
 	if f.Line != 0 {
 		out.Place = line(place(r.File, f.Line))
 	}

@@ -44,6 +44,17 @@ func TestHTML(t *testing.T) {
 	shown.Fixture = []fixtures.Excerpt{{Line: 24, Text: "- name: update\n  steps:\n  - update: {}"}}
 	shown.Transcript = []Step{{Step: "steps[0]", Request: "PUT /x", Body: `{"a":{"b":1}}`, Code: 200}}
 
+	tested := sampleRun(passing()...)
+	tested.PolicyTests = &PolicyTests{Policies: []PolicyCoverage{{
+		Kind: "ValidatingAdmissionPolicy", Name: "limits", File: "limits.yaml", Line: 1,
+		Expressions: []ExpressionCoverage{{Path: "spec.validations[0].expression", Line: 9, Expression: "object.spec.replicas < 5", Boolean: true, True: 2}},
+	}}}
+
+	warned := sampleResult("uid", 0, Warn, "contract.uid.echoed")
+	warned.Area, warned.Failures = "webhook-contract", []Failure{{Message: "it took 7s", Advice: "answer sooner"}}
+	trial := sampleRun(warned)
+	trial.Webhook = &WebhookInfo{Names: []string{"pods.example.com (validating)"}, Config: "my config.yaml", Notes: []string{"while it is down, pods are refused"}}
+
 	other := New(sampleRun(passing()...))
 	other.Target.Version = "v1.36.0"
 	for name, tc := range map[string]struct {
@@ -74,6 +85,19 @@ func TestHTML(t *testing.T) {
 			[]string{
 				`<th scope="colgroup" colspan="2">envtest v1.37.2</th><th scope="colgroup" colspan="2">envtest v1.36.0</th>`,
 				`<span class="badge bad" title="envtest v1.37.2">failed</span> <span class="badge good" title="envtest v1.36.0">held</span>`,
+			},
+			nil,
+		},
+		"policy tests": {
+			[]Report{New(tested)},
+			[]string{"<h1>Gatehouse: tests of policies</h1>", "1 of 2 outcomes of expressions were reached", "<pre>object.spec.replicas &lt; 5</pre></td><td>true 2, false 0</td><td>never false</td>"},
+			nil,
+		},
+		"a webhook on trial": {
+			[]Report{New(trial)},
+			[]string{
+				"<h1>Gatehouse: a webhook on trial</h1>", "On trial: <code>pods.example.com (validating)</code>", "while it is down, pods are refused",
+				`<span class="badge soft">warn</span>`, "<b>Change:</b> answer sooner", "gatehouse webhook --config &#39;my config.yaml&#39;",
 			},
 			nil,
 		},

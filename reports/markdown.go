@@ -24,11 +24,15 @@ func WriteMarkdown(w io.Writer, all ...Report) error {
 	}
 	names := runNames(all)
 	var head strings.Builder
-	head.WriteString("## Gatehouse conformance\n\n")
+	fmt.Fprintf(&head, "## %s\n\n", heading(all))
 	for i, r := range all {
 		fmt.Fprintf(&head, "%s **%s**: %s. %s.\n", markdownMark(r), markdownText(names[i]), r.Verdict, executedLine(r))
 		for _, reason := range r.Reasons {
 			fmt.Fprintf(&head, "- %s\n", markdownText(cut(line(reason), 500)))
+		}
+		if r.PolicyTests != nil {
+			_, coverage := htmlPolicies(*r.PolicyTests)
+			fmt.Fprintf(&head, "- %s\n", coverage)
 		}
 		head.WriteString("\n")
 	}
@@ -87,7 +91,7 @@ func markdownTable(all []Report, names []string) string {
 func markdownProblems(all []Report, names []string, limit int) string {
 	var entries []string
 	for i, r := range all {
-		for _, o := range []Outcome{Fail, Error, KnownFail} {
+		for _, o := range problemOutcomes() {
 			for _, result := range r.Results {
 				if result.Outcome == o {
 					entries = append(entries, markdownProblem(r, result, names[i], len(all) > 1))
@@ -133,6 +137,12 @@ func markdownProblem(r Report, result Result, name string, several bool) string 
 		if diff := difference(cut(f.Expected, markdownValueLimit), cut(f.Actual, markdownValueLimit)); len(diff) > 0 {
 			fmt.Fprintf(&b, "\n%sdiff\n%s%s\n", markdownFence, diffMarks(diff), markdownFence)
 		}
+		if f.Advice != "" {
+			fmt.Fprintf(&b, "\nChange: %s\n", markdownText(f.Advice))
+		}
+	}
+	for _, note := range result.Notes {
+		fmt.Fprintf(&b, "\n%s\n", markdownText(note))
 	}
 	fmt.Fprintf(&b, "\n%s\n\n</details>\n\n", markdownCode(runAgain(r, result)))
 	return b.String()
