@@ -4,10 +4,12 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -62,13 +64,7 @@ func TestServiceAddressesOfConversion(t *testing.T) {
 		`{"namespace":"team","name":"hook","port":8443,"path":"/convert"}`: {http.StatusOK, `"by":"hook.team.svc hook.team.svc:8443/convert"`},
 		`{"namespace":"team","name":"hook"}`:                               {http.StatusInternalServerError, `service \"hook\" not found`},
 	} {
-		definition := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},"spec":{
-			"group":"example.com","scope":"Cluster","names":{"plural":"things","kind":"Thing"},
-			"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"caBundle":%q,"service":%s}}},
-			"versions":[
-				{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"by":{"type":"string"}}}}},
-				{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"by":{"type":"string"}}}}}]}}`,
-			base64.StdEncoding.EncodeToString(bundle), service)
+		definition := things(fmt.Sprintf(`{"caBundle":%q,"service":%s}`, base64.StdEncoding.EncodeToString(bundle), service))
 		mustDo(t, server, "PATCH", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com?fieldManager=test&force=true", definition, "application/apply-patch+yaml")
 		mustDo(t, server, "PATCH", "/apis/example.com/v1/things/a?fieldManager=test", `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"}}`, "application/apply-patch+yaml")
 		answer := do(t, server, "GET", "/apis/example.com/v2/things/a", "")
@@ -76,6 +72,51 @@ func TestServiceAddressesOfConversion(t *testing.T) {
 			t.Errorf("service %s: %d %s; want %d with %s", service, answer.code, answer.body, want.code, want.body)
 		}
 	}
+}
+
+// A list converts each object that it has once, and those that it leaves out not at all.
+func TestConversionsOfList(t *testing.T) {
+	var conversions atomic.Int32
+	convert := converts(t)
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		conversions.Add(1)
+		convert(w, req)
+	}))
+	defer hook.Close()
+	server := start(t, fakeapi.Options{})
+	client := fmt.Sprintf(`{"url":%q,"caBundle":%q}`, hook.URL, base64.StdEncoding.EncodeToString(certificateOf(hook)))
+	mustDo(t, server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", things(client), "application/json")
+	for name, label := range map[string]string{"a": "yes", "b": "yes", "c": "no"} {
+		body := fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":%q,"labels":{"listed":%q}}}`, name, label)
+		mustDo(t, server, "POST", "/apis/example.com/v1/things", body, "application/json")
+	}
+	for path, want := range map[string]int32{
+		"/apis/example.com/v2/things":                                    3,
+		"/apis/example.com/v2/things?labelSelector=listed%3Dyes":         2,
+		"/apis/example.com/v2/things?fieldSelector=metadata.name%3Dc":    1,
+		"/apis/example.com/v2/things?labelSelector=listed%3Dyes&limit=1": 1,
+		"/apis/example.com/v1/things":                                    0,
+	} {
+		conversions.Store(0)
+		if answer := do(t, server, "GET", path, ""); answer.code != http.StatusOK || conversions.Load() != want {
+			t.Errorf("GET %s: %d with %d conversions, want %d\n%s", path, answer.code, conversions.Load(), want, answer.body)
+		}
+	}
+}
+
+// certificateOf is the certificate of a test server, which vouches for itself.
+func certificateOf(server *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+// things is a definition of things in two versions, with that client configuration of a conversion webhook.
+func things(client string) string {
+	return fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},"spec":{
+		"group":"example.com","scope":"Cluster","names":{"plural":"things","kind":"Thing"},
+		"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":%s}},
+		"versions":[
+			{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"by":{"type":"string"}}}}},
+			{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"by":{"type":"string"}}}}}]}}`, client)
 }
 
 // mustDo sends a request that must succeed.

@@ -122,9 +122,11 @@ func (c *Catalogue) customView(version *crd.Version) *view {
 			prepareUpdate:     updating(prepareCustomUpdate(version)),
 			validate:          checks(version.Validate),
 			validateUpdate:    checksUpdate(version.ValidateUpdate),
-			fields:            selects(version.Fields),
 			warnings:          finalizerWarnings,
 		},
+	}
+	if version.HasFields() {
+		v.strategy.fields = selects(version.Fields) // which needs each object in the version, and may have to convert it
 	}
 	if version.Status {
 		v.resets = resetsOf(version.GVK.GroupVersion().String(), fieldpath.MakePathOrDie("status"))

@@ -211,6 +211,9 @@ func validateReplicas(object *unstructured.Unstructured, path string) field.Erro
 	return nil
 }
 
+// HasFields tells whether field selectors may ask for more than the name and namespace.
+func (v *Version) HasFields() bool { return len(v.definition.SelectableFields) > 0 }
+
 // Fields returns the values of an object that field selectors may ask for, besides the name and namespace.
 func (v *Version) Fields(object *unstructured.Unstructured) fields.Set {
 	set := fields.Set{}
