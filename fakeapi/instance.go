@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"sync"
 
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/audit"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/authz"
@@ -66,7 +69,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the catalogue of resources: %w", err)
 	}
-	authorizer := authz.New(roles{catalogue})
+	authorizer := s.authorizer(catalogue)
 	sources := catalogue.Sources()
 	chainOptions := admission.Options{
 		Namespaces:       sources,
@@ -109,6 +112,32 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 	}
 	handler := func(stopping context.Context) http.Handler { return serve.NewHandler(stopping, config) }
 	return &instance{catalogue: catalogue, chain: chain}, handler, nil
+}
+
+// rulesAuthorizer decides, and lists the rules that it decides by.
+type rulesAuthorizer interface {
+	authorizer.Authorizer
+	authorizer.RuleResolver
+}
+
+// authorizer is that of the options, or goes by the stored roles.
+func (s *Server) authorizer(catalogue *resource.Catalogue) rulesAuthorizer {
+	switch given := s.options.Authorizer.(type) {
+	case nil:
+		return authz.New(roles{catalogue})
+	case rulesAuthorizer:
+		return given
+	default:
+		return unlisted{given}
+	}
+}
+
+// unlisted is an authorizer that cannot list rules.
+type unlisted struct{ authorizer.Authorizer }
+
+// RulesFor implements authorizer.RuleResolver: there are rules that it does not list.
+func (unlisted) RulesFor(context.Context, user.Info, string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	return nil, nil, true, errors.New("the authorizer cannot list rules")
 }
 
 // StoreRaw writes a JSON object to the store under its kind and name, past defaulting, validation and admission, as if it

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/utils/clock"
 )
 
@@ -32,6 +33,11 @@ type Options struct {
 
 	// Users may authenticate by their tokens, besides the administrator of RESTConfig.
 	Users []User
+	// Authorizer decides what users may do, in the place of the stored roles and bindings: of requests, in access reviews and
+	// in expressions of policies. It is asked about the administrator too. One that lets everybody do everything is
+	// authorizerfactory.NewAlwaysAllowAuthorizer of k8s.io/apiserver; union.New puts several in a row. Where it is also an
+	// authorizer.RuleResolver, it answers SelfSubjectRulesReviews.
+	Authorizer authorizer.Authorizer
 
 	// ServiceAddresses says where the services are that webhooks, of admission and of conversion, name in
 	// clientConfig.service: from "namespace/name:port", or "namespace/name" for all its ports, to "host:port". For a

@@ -24,6 +24,7 @@ func BootstrapRoles() []*rbacv1.ClusterRole {
 		resourceRule([]string{"create"}, []string{"authorization.k8s.io"}, "localsubjectaccessreviews"),
 		resourceRule(readWrite, []string{"rbac.authorization.k8s.io"}, "roles", "rolebindings"),
 	}
+	editAndView := slices.Concat(edit, view)
 	return []*rbacv1.ClusterRole{
 		clusterRole("cluster-admin",
 			resourceRule([]string{"*"}, []string{"*"}, "*"),
@@ -31,7 +32,7 @@ func BootstrapRoles() []*rbacv1.ClusterRole {
 		clusterRole("system:discovery",
 			urlRule("get", "/livez", "/readyz", "/healthz", "/version", "/version/", "/openapi", "/openapi/*", "/api", "/api/*", "/apis", "/apis/*")),
 		clusterRole("system:monitoring",
-			urlRule("get", "/metrics", "/metrics/slis", "/livez", "/readyz", "/healthz", "/livez/*", "/readyz/*", "/healthz/*"),
+			urlRule("get", "/metrics", "/metrics/slis", "/livez", "/readyz", "/healthz", "/livez/*", "/readyz/*", "/healthz/*", "/flagz", "/statusz"),
 			resourceRule([]string{"get"}, []string{""}, "nodes/metrics")),
 		clusterRole("system:basic-user",
 			resourceRule([]string{"create"}, []string{"authorization.k8s.io"}, "selfsubjectaccessreviews", "selfsubjectrulesreviews"),
@@ -42,13 +43,14 @@ func BootstrapRoles() []*rbacv1.ClusterRole {
 			resourceRule([]string{"create"}, []string{"authentication.k8s.io"}, "tokenreviews"),
 			resourceRule([]string{"create"}, []string{"authorization.k8s.io"}, "subjectaccessreviews")),
 		clusterRole("system:service-account-issuer-discovery",
-			urlRule("get", "/.well-known/openid-configuration", "/openid/v1/jwks", "/openid/v1/jwks/")),
+			urlRule("get", "/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/")),
 		aggregateTo("admin", clusterRole("system:aggregate-to-admin", admin...)),
 		aggregateTo("edit", clusterRole("system:aggregate-to-edit", edit...)),
 		aggregateTo("view", clusterRole("system:aggregate-to-view", view...)),
-		aggregated("admin", clusterRole("admin", slices.Concat(admin, edit, view)...)),
-		aggregateTo("admin", aggregated("edit", clusterRole("edit", slices.Concat(edit, view)...))),
+		// After what they are made of.
 		aggregateTo("edit", aggregated("view", clusterRole("view", view...))),
+		aggregateTo("admin", aggregated("edit", clusterRole("edit", editAndView...))),
+		aggregated("admin", clusterRole("admin", slices.Concat(editAndView, admin)...)),
 	}
 }
 
@@ -78,6 +80,9 @@ func viewRules() []rbacv1.PolicyRule {
 			"replicasets", "replicasets/status", "replicasets/scale"),
 		resourceRule(read, []string{"autoscaling"}, "horizontalpodautoscalers", "horizontalpodautoscalers/status"),
 		resourceRule(read, []string{"batch"}, "jobs", "cronjobs", "cronjobs/status", "jobs/status"),
+		resourceRule(read, []string{"extensions"}, "daemonsets", "daemonsets/status", "deployments", "deployments/scale", "deployments/status",
+			"ingresses", "ingresses/status", "networkpolicies", "replicasets", "replicasets/scale", "replicasets/status",
+			"replicationcontrollers/scale"),
 		resourceRule(read, []string{"policy"}, "poddisruptionbudgets", "poddisruptionbudgets/status"),
 		resourceRule(read, []string{"networking.k8s.io"}, "networkpolicies", "ingresses", "ingresses/status"),
 		resourceRule(read, []string{"resource.k8s.io"}, "resourceclaims", "resourceclaims/status", "resourceclaimtemplates"),
@@ -98,6 +103,8 @@ func editRules() []rbacv1.PolicyRule {
 			"deployments/rollback", "replicasets", "replicasets/scale"),
 		resourceRule(write, []string{"autoscaling"}, "horizontalpodautoscalers"),
 		resourceRule(write, []string{"batch"}, "jobs", "cronjobs"),
+		resourceRule(write, []string{"extensions"}, "daemonsets", "deployments", "deployments/rollback", "deployments/scale", "ingresses",
+			"networkpolicies", "replicasets", "replicasets/scale", "replicationcontrollers/scale"),
 		resourceRule(write, []string{"policy"}, "poddisruptionbudgets"),
 		resourceRule(write, []string{"networking.k8s.io"}, "networkpolicies", "ingresses"),
 		resourceRule(readWrite, []string{"coordination.k8s.io"}, "leases"),
@@ -105,13 +112,16 @@ func editRules() []rbacv1.PolicyRule {
 	}
 }
 
+// resourceRule returns a rule for resources. As in a kube-apiserver's own rules, everything in it is in order.
 func resourceRule(verbs, groups []string, resources ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: verbs, APIGroups: groups, Resources: resources}
+	return rbacv1.PolicyRule{Verbs: sorted(verbs), APIGroups: sorted(groups), Resources: sorted(resources)}
 }
 
 func urlRule(verb string, urls ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: []string{verb}, NonResourceURLs: urls}
+	return rbacv1.PolicyRule{Verbs: []string{verb}, NonResourceURLs: sorted(urls)}
 }
+
+func sorted(words []string) []string { return slices.Sorted(slices.Values(words)) }
 
 // bootstrapMeta is the metadata by which a kube-apiserver knows its own roles again.
 func bootstrapMeta(name string) metav1.ObjectMeta {

@@ -2,14 +2,11 @@ package resource
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -49,7 +46,7 @@ func (c *Catalogue) checkPolicies(ctx context.Context) {
 			if now := current.(*admissionregistrationv1.ValidatingAdmissionPolicy); now.UID != policy.UID || now.Generation != policy.Generation {
 				return current, nil
 			}
-			return c.applyPolicyStatus(current, checkedTypes(policy, warnings))
+			return c.applyAs(statusManager, "status", current, checkedTypes(policy, warnings))
 		})
 	}
 }
@@ -62,29 +59,6 @@ func checkedTypes(policy *admissionregistrationv1.ValidatingAdmissionPolicy, war
 	}
 	return applyadmissionregistrationv1.ValidatingAdmissionPolicy(policy.Name).WithStatus(
 		applyadmissionregistrationv1.ValidatingAdmissionPolicyStatus().WithObservedGeneration(policy.Generation).WithTypeChecking(checking))
-}
-
-// applyPolicyStatus merges the status into a stored policy, as server-side apply does.
-func (c *Catalogue) applyPolicyStatus(current runtime.Object, status *applyadmissionregistrationv1.ValidatingAdmissionPolicyApplyConfiguration) (runtime.Object, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
-	if err != nil {
-		return nil, err
-	}
-	resource, served := c.Lookup(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies"), "status")
-	if !served {
-		return nil, errors.New("the status of policies is not served")
-	}
-	updated, err := resource.Scope().FieldManager.Apply(current.DeepCopyObject(), &unstructured.Unstructured{Object: content}, statusManager, true)
-	if err != nil {
-		return nil, err
-	}
-	accessor, err := meta.Accessor(updated)
-	if err != nil {
-		return nil, err
-	}
-	restampManagedFields(accessor, current, c.clock.Now())
-	updated.GetObjectKind().SetGroupVersionKind(resource.GVK)
-	return updated, nil
 }
 
 // kinds are those that a catalogue serves.

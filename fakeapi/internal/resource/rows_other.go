@@ -132,7 +132,7 @@ func rbacRows() []row {
 			},
 		},
 		{
-			stored: group, kind: "ClusterRole", resource: "clusterroles",
+			stored: group, kind: "ClusterRole", resource: "clusterroles", storage: clusterRoleStorage,
 			strategy: strategy{createOnUpdate: true, name: name, settle: each(settleClusterRole), validate: checks(validateClusterRole)},
 		},
 		{

@@ -1,6 +1,6 @@
 // Command served records what a kube-apiserver with default settings serves: its discovery, its OpenAPI documents, those of
-// custom resources, the columns of its tables, and tables of many objects. It is run by go generate, beside the packages that
-// hold the recordings, and starts the API server and etcd that hack/envtest-assets/build makes.
+// custom resources, the columns of its tables, tables of many objects, and its own roles. It is run by go generate, beside
+// the packages that hold the recordings, and starts the API server and etcd that hack/envtest-assets/build makes.
 package main
 
 import (
@@ -20,6 +20,7 @@ var recorders = map[string]func(context.Context) ([]byte, error){
 	"custom":    recordCustom,
 	"columns":   recordColumns,
 	"tables":    recordTables,
+	"roles":     recordRoles,
 }
 
 func main() {
@@ -33,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) != 2 || recorders[args[0]] == nil {
-		return errors.New("usage: served discovery|openapi|custom|columns|tables FILE")
+		return errors.New("usage: served discovery|openapi|custom|columns|tables|roles FILE")
 	}
 	data, err := recorders[args[0]](ctx)
 	if err != nil {

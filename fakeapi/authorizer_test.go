@@ -1,0 +1,74 @@
+package fakeapi_test
+
+import (
+	"context"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi"
+)
+
+// readers lets everybody read, and says why not where somebody writes.
+func readers(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.IsReadOnly() || a.GetResource() == "selfsubjectaccessreviews" || a.GetResource() == "selfsubjectrulesreviews" {
+		return authorizer.DecisionAllow, "everybody reads", nil
+	}
+	return authorizer.DecisionDeny, "nobody writes", nil
+}
+
+func TestAuthorizer(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		authorizer authorizer.Authorizer
+		mayWrite   bool
+		reason     string // of the access review
+		rules      int    // that a SelfSubjectRulesReview lists
+	}{
+		{"roles", nil, false, "", 2},
+		{"always allow", authorizerfactory.NewAlwaysAllowAuthorizer(), true, "", 1},
+		{"custom", authorizer.AuthorizerFunc(readers), false, "nobody writes", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server, err := fakeapi.Start(t.Context(), fakeapi.Options{Authorizer: tt.authorizer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Stop()
+			config, err := server.UserConfig("somebody")
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := kubernetes.NewForConfigOrDie(config)
+
+			_, err = client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+			if tt.mayWrite && err != nil || !tt.mayWrite && !apierrors.IsForbidden(err) {
+				t.Errorf("a creation: %v", err)
+			}
+			review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
+				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "create", Resource: "secrets", Namespace: "default"}},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if review.Status.Allowed != tt.mayWrite || review.Status.Reason != tt.reason {
+				t.Errorf("the review says %+v, want %v and reason %q", review.Status, tt.mayWrite, tt.reason)
+			}
+			rules, err := client.AuthorizationV1().SelfSubjectRulesReviews().Create(t.Context(), &authorizationv1.SelfSubjectRulesReview{
+				Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "default"},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(rules.Status.ResourceRules) != tt.rules || rules.Status.Incomplete != (tt.rules == 0) {
+				t.Errorf("the rules are %+v, want %d", rules.Status, tt.rules)
+			}
+		})
+	}
+}
