@@ -42,6 +42,17 @@ var comparisons = []struct {
 	{"list of 10^4 objects", "ms", false, 0},
 	{"processor time per list", "ms", false, 0},
 	{"events to 100 watchers", "1/s", true, 0},
+	{policyFigure("creates", 0, 0), "1/s", true, 0},
+	{policyFigure("creates", 1, 1), "1/s", true, 0},
+	{policyFigure("creates", 50, 1), "1/s", true, 0},
+	{policyFigure("creates", 50, 50), "1/s", true, 5},
+	{policyFigure("creates", 500, 1), "1/s", true, 0},
+	{policyFigure("creates", 500, 500), "1/s", true, 0},
+	{policyFigure("added latency", 1, 1), "ms", false, 0},
+	{policyFigure("added latency", 50, 1), "ms", false, 0},
+	{policyFigure("added latency", 50, 50), "ms", false, 0},
+	{policyFigure("added latency", 500, 1), "ms", false, 0},
+	{policyFigure("added latency", 500, 500), "ms", false, 0},
 }
 
 // limits are the figures of servers in this process, and what they are to stay below.
