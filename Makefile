@@ -58,6 +58,10 @@ envtest-assets: ## Make sure that kube-apiserver, etcd, kubectl and kube-control
 mutants: ## Break fakeapi in each way of hack/mutants and see that the named cases turn red.
 	$(GO) -C hack/tools run ./mutants -root "$(CURDIR)" $(if $(FOCUS),-focus '$(FOCUS)')
 
+.PHONY: compare
+compare: ## Hold validation, defaults and conversions against the packages of Kubernetes.
+	$(GO) -C hack/compare test ./...
+
 .PHONY: ci
 ci: ## Run what continuous integration runs.
 	.ci/run

@@ -54,7 +54,11 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 	if err != nil {
 		return nil, nil, fmt.Errorf("options: AuditPolicy: %w", err)
 	}
-	catalogueOptions := resource.Options{Store: s.store, UID: s.options.UIDs, EnabledVersions: s.options.EnabledVersions}
+	catalogueOptions := resource.Options{
+		Store: s.store, UID: s.options.UIDs, EnabledVersions: s.options.EnabledVersions,
+		V1beta1Configurations: s.options.V1beta1Configurations, LegacyWorkloads: s.options.LegacyWorkloads,
+		ServiceAddresses: s.options.ServiceAddresses,
+	}
 	if s.options.Clock != nil {
 		catalogueOptions.Clock = s.options.Clock
 	}
@@ -68,12 +72,13 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 		Namespaces:       sources,
 		Configurations:   sources,
 		Params:           sources,
-		ServiceEndpoints: s.options.ServiceAddresses,
+		ServiceAddresses: s.options.ServiceAddresses,
 		InTreePlugins:    s.options.AdmissionPlugins,
 		Intercept:        s.interceptWebhooks(),
 		Authorizer:       authorizer,
 		TypeConverter:    sources.TypeConverter,
 		ReviewUIDs:       s.options.UIDs,
+		TraceExpressions: s.options.TraceExpressions || s.options.Explain != nil,
 	}
 	if s.options.Clock != nil {
 		chainOptions.Clock = s.options.Clock

@@ -33,8 +33,9 @@ type Options struct {
 	// Users may authenticate by their tokens, besides the administrator of RESTConfig.
 	Users []User
 
-	// ServiceAddresses says where the services are that webhooks name in clientConfig.service: from "namespace/name:port"
-	// to "host:port". Without an entry a webhook by service cannot be reached.
+	// ServiceAddresses says where the services are that webhooks, of admission and of conversion, name in
+	// clientConfig.service: from "namespace/name:port", or "namespace/name" for all its ports, to "host:port". For a
+	// service without an entry the stored Service is asked, whose cluster IP leads nowhere; an external name does.
 	ServiceAddresses map[string]string
 
 	// AdmissionPlugins are the names of the built-in admission plugins that are on, of LimitRanger, Priority and
@@ -51,12 +52,22 @@ type Options struct {
 	AuditLog io.Writer
 	// Explain receives, in plain words, what admission decided on each request, and why.
 	Explain io.Writer
+	// TraceExpressions makes Decisions tell what the parts of each expression of a policy came to, and not only of those
+	// that failed. It costs evaluating them twice. Explain has it too.
+	TraceExpressions bool
 	// History is for how many of the latest requests Decisions and AuditEvents answer; 4096 when 0.
 	History int
 
 	// EnabledVersions are group versions to serve besides those that a kube-apiserver serves by default, such as
 	// admissionregistration.k8s.io/v1beta1.
 	EnabledVersions []schema.GroupVersion
+	// V1beta1Configurations serves webhook configurations in admissionregistration.k8s.io/v1beta1 besides v1, with the
+	// defaults and rules of that version, as a kube-apiserver up to v1.21 did.
+	V1beta1Configurations bool
+	// LegacyWorkloads serves Deployments, ReplicaSets, DaemonSets, StatefulSets and ControllerRevisions in apps/v1beta2,
+	// apps/v1beta1 and extensions/v1beta1 besides apps/v1, those of them that each version had and with its defaults, as a
+	// kube-apiserver up to v1.15 did. What else was in extensions/v1beta1 is not served.
+	LegacyWorkloads bool
 	// RawStore lets StoreRaw write objects that the API would refuse.
 	RawStore bool
 

@@ -14,25 +14,58 @@ import (
 type Files struct {
 	// JUnit is the JUnit XML file.
 	JUnit string
+	// JUnitOptions say for which reader it is.
+	JUnitOptions JUnitOptions
 	// JSON is report.json.
 	JSON string
+	// HTML is the page for people.
+	HTML string
+	// Markdown is the summary for pull requests.
+	Markdown string
+	// StepSummary is the file of $GITHUB_STEP_SUMMARY, to whose end the Markdown is added.
+	StepSummary string
 }
 
-// Write writes the report to its files, each whole or not at all. It goes on after an error and returns all of them.
+// Write writes the report, or several side by side, to the files, each whole or not at all. It goes on after an error
+// and returns all of them. JUnit and report.json are of one report: they are an error where there are several.
 //
 // A run that is killed cannot write. Written before the first case, with a report whose Run.Interrupted says that the
 // run has not ended, the files are honest from the start, and no older ones can be mistaken for this run's.
-func (f Files) Write(r Report) error {
+func (f Files) Write(all ...Report) error {
+	one := func(write func(io.Writer, Report) error) func(io.Writer, ...Report) error {
+		return func(w io.Writer, all ...Report) error {
+			if len(all) != 1 {
+				return fmt.Errorf("it holds one run, and these are %d", len(all))
+			}
+			return write(w, all[0])
+		}
+	}
+	junit := func(w io.Writer, r Report) error { return WriteJUnit(w, r, f.JUnitOptions) }
 	var errs []error
 	for _, file := range []struct {
 		path  string
-		write func(io.Writer, Report) error
-	}{{f.JSON, WriteJSON}, {f.JUnit, WriteJUnit}} {
+		write func(io.Writer, ...Report) error
+	}{{f.JSON, one(WriteJSON)}, {f.JUnit, one(junit)}, {f.HTML, WriteHTML}, {f.Markdown, WriteMarkdown}} {
 		if file.path != "" {
-			errs = append(errs, WriteFile(file.path, func(w io.Writer) error { return file.write(w, r) }))
+			errs = append(errs, WriteFile(file.path, func(w io.Writer) error { return file.write(w, all...) }))
 		}
 	}
+	if f.StepSummary != "" {
+		errs = append(errs, appendFile(f.StepSummary, func(w io.Writer) error { return WriteMarkdown(w, all...) }))
+	}
 	return errors.Join(errs...)
+}
+
+// appendFile adds what write writes to the end of a file.
+func appendFile(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
 // WriteFile replaces the file at path, or makes it, by what write writes, in one step: readers see the old file or the

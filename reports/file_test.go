@@ -192,16 +192,30 @@ func link(t *testing.T, dir, target, name string) string {
 func TestFilesWrite(t *testing.T) {
 	dir := t.TempDir()
 	r := New(badRun())
-	files := Files{JSON: filepath.Join(dir, "report.json"), JUnit: filepath.Join(dir, "junit.xml")}
+	files := Files{
+		JSON: filepath.Join(dir, "report.json"), JUnit: filepath.Join(dir, "junit.xml"),
+		HTML: filepath.Join(dir, "report.html"), Markdown: filepath.Join(dir, "report.md"), StepSummary: filepath.Join(dir, "summary.md"),
+	}
+	if err := os.WriteFile(files.StepSummary, []byte("an earlier step\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := files.Write(r); err != nil {
 		t.Fatal(err)
 	}
-	var json, junit bytes.Buffer
-	if err := errors.Join(WriteJSON(&json, r), WriteJUnit(&junit, r)); err != nil {
+	var json, junit, page, summary bytes.Buffer
+	if err := errors.Join(WriteJSON(&json, r), WriteJUnit(&junit, r, JUnitOptions{}), WriteHTML(&page, r), WriteMarkdown(&summary, r)); err != nil {
 		t.Fatal(err)
 	}
-	if content(t, files.JSON) != json.String() || content(t, files.JUnit) != junit.String() {
-		t.Error("the files hold something else than the writers write")
+	for path, want := range map[string]string{
+		files.JSON: json.String(), files.JUnit: junit.String(), files.HTML: page.String(), files.Markdown: summary.String(),
+		files.StepSummary: "an earlier step\n" + summary.String(),
+	} {
+		if content(t, path) != want {
+			t.Errorf("%s holds something else than its writer writes", path)
+		}
+	}
+	if err := files.Write(r, r); err == nil || content(t, files.JSON) != json.String() {
+		t.Errorf("two runs in files of one: %v", err)
 	}
 
 	other := filepath.Join(t.TempDir(), "junit.xml")

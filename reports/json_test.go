@@ -58,7 +58,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			}
 			for form, write := range map[string]func(*bytes.Buffer, Report) error{
 				"JSON":  func(b *bytes.Buffer, r Report) error { return WriteJSON(b, r) },
-				"JUnit": func(b *bytes.Buffer, r Report) error { return WriteJUnit(b, r) },
+				"JUnit": func(b *bytes.Buffer, r Report) error { return WriteJUnit(b, r, JUnitOptions{}) },
 				"text":  func(b *bytes.Buffer, r Report) error { return WriteText(b, r, TextOptions{}) },
 			} {
 				var before, after bytes.Buffer

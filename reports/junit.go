@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-dev/gatehouse/fixtures"
 )
 
 // The parts of a JUnit file. They are those that all readers know, in the order in which they are written.
@@ -37,16 +39,21 @@ type (
 		Name  string `xml:"name,attr"`
 		Value string `xml:"value,attr"`
 	}
+	junitProperties struct {
+		Properties []junitProperty `xml:"property"`
+	}
+	// junitCase is a case. File, Line and Properties are of some flavours alone.
 	junitCase struct {
-		ClassName string        `xml:"classname,attr"`
-		Name      string        `xml:"name,attr"`
-		Time      string        `xml:"time,attr"`
-		File      string        `xml:"file,attr,omitempty"`
-		Line      int           `xml:"line,attr,omitempty"`
-		Failure   *junitProblem `xml:"failure"`
-		Error     *junitProblem `xml:"error"`
-		Skipped   *junitProblem `xml:"skipped"`
-		SystemOut *junitText    `xml:"system-out"`
+		ClassName  string           `xml:"classname,attr"`
+		Name       string           `xml:"name,attr"`
+		Time       string           `xml:"time,attr"`
+		File       string           `xml:"file,attr,omitempty"`
+		Line       int              `xml:"line,attr,omitempty"`
+		Properties *junitProperties `xml:"properties"`
+		Failure    *junitProblem    `xml:"failure"`
+		Error      *junitProblem    `xml:"error"`
+		Skipped    *junitProblem    `xml:"skipped"`
+		SystemOut  *junitText       `xml:"system-out"`
 	}
 	// junitProblem is why a case did not pass. Its type is no name of an XML or Ruby type: GitLab's reader would
 	// convert the text to it.
@@ -73,13 +80,16 @@ const (
 
 // WriteJUnit writes the report as a JUnit XML file that Jenkins, GitLab and TestGrid read alike: a suite for each area,
 // a case for each result, and first a case named verdict, which has a failure exactly when the exit status is 1 and an
-// error exactly when it is 3. Known failures are skipped cases.
-func WriteJUnit(w io.Writer, r Report) error {
+// error exactly when it is 3. Known failures are skipped cases. A flavour adds what its reader alone knows.
+func WriteJUnit(w io.Writer, r Report, o JUnitOptions) error {
+	j := &junitWriter{report: r, options: o, statements: r.statements(), levels: map[string]fixtures.Level{}, names: uniqueNames{}}
+	for _, b := range r.Behaviors {
+		j.levels[b.ID] = b.Level
+	}
 	out := junitSuites{Name: classPrefix, Time: seconds(r.End.Sub(r.Start))}
-	names, statements := uniqueNames{}, r.statements()
-	out.Suites = append(out.Suites, verdictSuite(r, names))
+	out.Suites = append(out.Suites, j.verdictSuite())
 	for _, area := range r.Areas {
-		if s, ok := areaSuite(r, area, statements, names); ok {
+		if s, ok := j.areaSuite(area); ok {
 			out.Suites = append(out.Suites, s)
 		}
 	}
@@ -96,9 +106,19 @@ func WriteJUnit(w io.Writer, r Report) error {
 	return err
 }
 
+// junitWriter is what the suites and cases of a file are made of.
+type junitWriter struct {
+	report     Report
+	options    JUnitOptions
+	statements map[string]string
+	levels     map[string]fixtures.Level
+	names      uniqueNames
+}
+
 // verdictSuite holds the case that stands for the verdict, and what the run was.
-func verdictSuite(r Report, names uniqueNames) junitSuite {
-	c := junitCase{ClassName: classPrefix + "." + verdictName, Name: names.unique(verdictName), Time: seconds(0)}
+func (j *junitWriter) verdictSuite() junitSuite {
+	r := j.report
+	c := junitCase{ClassName: classPrefix + "." + verdictName, Name: j.names.unique(verdictName), Time: seconds(0)}
 	problem := &junitProblem{
 		Message: cut(line(verdictLine(r)), messageLimit),
 		Type:    verdictName,
@@ -112,6 +132,7 @@ func verdictSuite(r Report, names uniqueNames) junitSuite {
 	default:
 		c.Error = problem
 	}
+	j.adornVerdict(&c)
 	s := newSuite(verdictName, r.Start, []junitCase{c}, 0)
 	s.Properties = append(properties(
 		junitProperty{"verdict", string(r.Verdict)},
@@ -159,7 +180,8 @@ func properties(all ...junitProperty) []junitProperty {
 }
 
 // areaSuite returns the suite of an area; ok is false when the area has no cases.
-func areaSuite(r Report, area Area, statements map[string]string, names uniqueNames) (suite junitSuite, ok bool) {
+func (j *junitWriter) areaSuite(area Area) (suite junitSuite, ok bool) {
+	r := j.report
 	var cases []junitCase
 	var sum time.Duration
 	var start time.Time
@@ -171,7 +193,7 @@ func areaSuite(r Report, area Area, statements map[string]string, names uniqueNa
 			start = result.Start
 		}
 		sum += max(result.Duration, 0)
-		cases = append(cases, newCase(result, statements, names))
+		cases = append(cases, j.newCase(result))
 	}
 	if len(cases) == 0 {
 		return junitSuite{}, false
@@ -214,20 +236,18 @@ func newSuite(name string, start time.Time, cases []junitCase, sum time.Duration
 	return s
 }
 
-func newCase(r Result, statements map[string]string, names uniqueNames) junitCase {
+func (j *junitWriter) newCase(r Result) junitCase {
 	c := junitCase{
 		ClassName: className(r.ID),
-		Name:      names.unique(cmp.Or(line(r.ID), "case")),
+		Name:      j.names.unique(cmp.Or(line(r.ID), "case")),
 		Time:      seconds(r.Duration),
-		File:      line(r.File),
-		Line:      r.Line,
 		SystemOut: systemOut(transcript(r)),
 	}
 	problem := func(kind string) *junitProblem {
 		return &junitProblem{
 			Message: cut(summary(r), messageLimit),
 			Type:    kind,
-			Text:    escaped(summary(r) + "\n" + detail(r, statements).String()),
+			Text:    escaped(summary(r) + "\n" + detail(r, j.statements).String()),
 		}
 	}
 	switch r.Outcome {
@@ -242,6 +262,7 @@ func newCase(r Result, statements map[string]string, names uniqueNames) junitCas
 	default:
 		c.Error = problem("environment")
 	}
+	j.adorn(&c, r)
 	return c
 }
 

@@ -13,8 +13,13 @@ import (
 
 func junit(t *testing.T, r Report) (*node, []byte) {
 	t.Helper()
+	return junitOf(t, r, JUnitOptions{})
+}
+
+func junitOf(t *testing.T, r Report, o JUnitOptions) (*node, []byte) {
+	t.Helper()
 	var out bytes.Buffer
-	if err := WriteJUnit(&out, r); err != nil {
+	if err := WriteJUnit(&out, r, o); err != nil {
 		t.Fatal(err)
 	}
 	root, err := parseXML(out.Bytes())

@@ -53,20 +53,29 @@ func judge(r Result, known []KnownFailure, now time.Time) Result {
 	return r
 }
 
-// unmatched returns the entries that name no case of results, and those that name a case for the second time.
-func unmatched(known []KnownFailure, results []Result) []string {
-	ids := make(map[string]bool, len(results))
-	for _, r := range results {
-		ids[r.ID] = true
+// staleEntries says of which entries of the list the run shows that they have to go: those that name no case, or one for
+// the second time, and those that expired while their cases were not run. What an expired entry means for a case that
+// ran, its result tells.
+func staleEntries(r Report) []string {
+	results := make(map[string]Result, len(r.Results))
+	leftOut := false
+	for _, result := range r.Results {
+		results[result.ID] = result
+		leftOut = leftOut || result.Cause == CauseDeselected
 	}
+	// A selection that says nothing of the cases it left out does not tell whether they are there.
+	complete := r.Interrupted == "" && (leftOut || !r.Selection.Partial())
 	var findings []string
 	seen := map[string]bool{}
-	for _, k := range known {
+	for _, k := range r.Known {
+		result, found := results[k.ID]
 		switch {
 		case seen[k.ID]:
 			findings = append(findings, fmt.Sprintf("the known failure %s is listed twice", k.ID))
-		case !ids[k.ID]:
+		case !found && complete:
 			findings = append(findings, fmt.Sprintf("the known failure %s names no case", k.ID))
+		case (result.Cause == CauseTarget || result.Cause == CauseVersion) && k.expired(r.Start):
+			findings = append(findings, fmt.Sprintf("the known failure %s expired on %s, and its case was not run", k.ID, k.Expires))
 		}
 		seen[k.ID] = true
 	}

@@ -43,11 +43,35 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestUnmatched(t *testing.T) {
-	known := []KnownFailure{{ID: "a/b/c"}, {ID: "a/b/gone"}, {ID: "a/b/c"}}
-	got := unmatched(known, []Result{{ID: "a/b/c"}})
-	want := []string{"the known failure a/b/gone names no case", "the known failure a/b/c is listed twice"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+func TestStaleEntries(t *testing.T) {
+	fresh := func(id string) KnownFailure { return KnownFailure{ID: id, Expires: "2026-12-31"} }
+	expired := func(id string) KnownFailure { return KnownFailure{ID: id, Expires: "2026-02-28"} }
+	ran, lacking := Result{ID: "a/b/ran", Outcome: Fail}, Result{ID: "a/b/lacking", Outcome: NotRun, Cause: CauseTarget}
+	deselected := Result{ID: "a/b/deselected", Outcome: NotRun, Cause: CauseDeselected}
+	all := []Result{ran, lacking, deselected}
+	focused := Selection{Focus: "x"}
+	for name, tc := range map[string]struct {
+		report Report
+		want   []string
+	}{
+		"entries of cases":                {Report{Known: []KnownFailure{fresh(ran.ID), fresh(lacking.ID)}, Results: all}, nil},
+		"no case":                         {Report{Known: []KnownFailure{fresh("a/b/gone")}, Results: all}, []string{"the known failure a/b/gone names no case"}},
+		"no case, in a selection":         {Report{Known: []KnownFailure{fresh("a/b/gone")}, Results: all, Selection: focused}, []string{"the known failure a/b/gone names no case"}},
+		"a case of which nothing is told": {Report{Known: []KnownFailure{fresh("a/b/gone")}, Results: []Result{ran}, Selection: focused}, nil},
+		"no case, interrupted":            {Report{Known: []KnownFailure{fresh("a/b/gone")}, Results: all, Interrupted: "signal"}, nil},
+		"twice":                           {Report{Known: []KnownFailure{fresh(ran.ID), fresh(ran.ID)}, Results: all}, []string{"the known failure a/b/ran is listed twice"}},
+		"expired, and the case was run":   {Report{Known: []KnownFailure{expired(ran.ID)}, Results: all}, nil},
+		"expired, and it was left out":    {Report{Known: []KnownFailure{expired(deselected.ID)}, Results: all, Selection: focused}, nil},
+		"expired, and it could not be run": {
+			Report{Known: []KnownFailure{expired(lacking.ID)}, Results: all},
+			[]string{"the known failure a/b/lacking expired on 2026-02-28, and its case was not run"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.report.Start = start
+			if got := staleEntries(tc.report); !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }

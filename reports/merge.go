@@ -46,6 +46,30 @@ func Merge(parts ...Part) (Report, error) {
 	return assemble(merged), nil
 }
 
+// MergeRuns merges the shards of each run among the parts, and returns the reports of the runs in the order of their
+// first parts: those of several targets or versions stay side by side. It is an error when Merge refuses the parts of a
+// run.
+func MergeRuns(parts ...Part) ([]Report, error) {
+	var runs [][]Part
+	for _, p := range parts {
+		i := slices.IndexFunc(runs, func(run []Part) bool { return p.Report.Selection.Shard != "" && sameRun(run[0], p) == nil })
+		if i < 0 {
+			runs = append(runs, []Part{p})
+			continue
+		}
+		runs[i] = append(runs[i], p)
+	}
+	var merged []Report
+	for _, run := range runs {
+		r, err := Merge(run...)
+		if err != nil {
+			return nil, err
+		}
+		merged = append(merged, r)
+	}
+	return merged, nil
+}
+
 // run returns the run that the report was made of, with its results as they were judged.
 func (r Report) run() Run {
 	ledger := &fixtures.Ledger{}

@@ -17,6 +17,12 @@ type seen struct {
 	seconds float64
 	// attachment is the file that the reader links.
 	attachment string
+	// file and line are where the reader points.
+	file string
+	line int
+	// properties are what the reader knows of the case by name, and metrics the means of those that are numbers.
+	properties map[string][]string
+	metrics    map[string]float64
 }
 
 // The readers below do in small what the programs do with a file, as far as it decides what their users see. Each
@@ -128,6 +134,7 @@ func readAsGitLab(root *node) (map[string]seen, []string) {
 			break
 		}
 		s.seconds, _ = strconv.ParseFloat(c["time"].(string), 64)
+		s.file, _ = c["file"].(string)
 		key := fmt.Sprintf("%v_%v_%v", suite["name"], c["classname"], c["name"])
 		if _, twice := cases[key]; twice {
 			faults = append(faults, key+" is there twice")
@@ -183,11 +190,66 @@ func readAsTestGrid(root *node) (map[string]seen, []string) {
 			if limit := 140; len(s.text) >= limit {
 				s.text = s.text[:limit/2] + "..." + s.text[len(s.text)-limit/2:]
 			}
+			s.properties, s.metrics = map[string][]string{}, map[string]float64{}
+			if list := c.child("properties"); list != nil {
+				for _, p := range list.all("property") {
+					s.properties[p.attrs["name"]] = append(s.properties[p.attrs["name"]], p.attrs["value"])
+				}
+			}
+			for name, values := range s.properties {
+				sum, count := 0.0, 0.0
+				for _, value := range values {
+					if number, err := strconv.ParseFloat(value, 64); err == nil {
+						sum, count = sum+number, count+1
+					}
+				}
+				if count > 0 {
+					s.metrics[name] = sum / count
+				}
+			}
 			var err error
 			if s.seconds, err = strconv.ParseFloat(c.attrs["time"], 64); err != nil {
 				faults = append(faults, err.Error())
 			}
 			key := suite.attrs["name"] + "." + c.attrs["name"]
+			if _, twice := cases[key]; twice {
+				faults = append(faults, key+" is there twice")
+			}
+			cases[key] = s
+		}
+	}
+	return cases, faults
+}
+
+// readAsGitHub reads as the actions do that annotate pull requests from JUnit files (mikepenz/action-junit-report): an
+// annotation for each failed case at its file and line, titled by both and the case's name. It reads the first failure,
+// else the error; a skipped case is not failed. Without a file it takes the last word of the class for one.
+func readAsGitHub(root *node) (map[string]seen, []string) {
+	cases := map[string]seen{}
+	var faults []string
+	for _, suite := range root.all("testsuite") {
+		for _, c := range suite.all("testcase") {
+			s := seen{status: "passed", file: c.attrs["file"]}
+			problem := c.child("failure")
+			if problem == nil {
+				problem = c.child("error")
+			}
+			if problem != nil {
+				s.status, s.text = "failed", strings.TrimSpace(problem.attrs["message"])
+			}
+			if c.child("skipped") != nil {
+				s.status = "skipped"
+			}
+			s.seconds, _ = strconv.ParseFloat(c.attrs["time"], 64)
+			if s.file == "" {
+				class := c.attrs["classname"]
+				s.file = class[strings.LastIndexByte(class, '.')+1:]
+			}
+			s.line = 1
+			if n, err := strconv.Atoi(c.attrs["line"]); err == nil {
+				s.line = n
+			}
+			key := s.file + "." + c.attrs["name"]
 			if _, twice := cases[key]; twice {
 				faults = append(faults, key+" is there twice")
 			}

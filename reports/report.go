@@ -40,8 +40,6 @@ type Run struct {
 
 // Report is a run, judged.
 type Report struct {
-	//go:generate go run ../hack/generate/reports-schema
-
 	// SchemaVersion is the version of the format of the file.
 	SchemaVersion int `json:"schemaVersion"`
 	// Suite is the version of Gatehouse that ran.

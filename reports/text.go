@@ -217,8 +217,7 @@ func (p *printer) coverage(r Report) {
 func verdictText(r Report) text {
 	var t text
 	server := strings.Join(strings.Fields(r.Target.Name+" "+r.Target.Version+" "+r.Target.Server), " ")
-	c := r.Total.CaseCounts
-	t.add(plain, 0, "%s: %d of %s executed in %s", server, c.Executed(), plural(c.All(), "case", "cases"), r.End.Sub(r.Start).Round(100*time.Millisecond))
+	t.add(plain, 0, "%s: %s", server, executedLine(r))
 	for _, reason := range r.Reasons {
 		t.add(plain, 0, "- %s", reason)
 	}
@@ -228,6 +227,12 @@ func verdictText(r Report) text {
 	}
 	t.add(s, 0, "verdict: %s", r.Verdict)
 	return t
+}
+
+// executedLine says how many cases ran and how long that took.
+func executedLine(r Report) string {
+	c := r.Total.CaseCounts
+	return fmt.Sprintf("%d of %s executed in %s", c.Executed(), plural(c.All(), "case", "cases"), r.End.Sub(r.Start).Round(100*time.Millisecond))
 }
 
 // verdictLine is the verdict and why, in one line.

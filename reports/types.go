@@ -1,6 +1,10 @@
 package reports
 
-import "time"
+import (
+	"time"
+
+	"github.com/gatehouse-dev/gatehouse/fixtures"
+)
 
 // Outcome is what became of one case.
 type Outcome string
@@ -65,6 +69,8 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Failures are what was not as expected (or, for an error, what went wrong), in order.
 	Failures []Failure `json:"failures,omitempty"`
+	// Fixture are the lines of the fixture that the case and its failures stand in; kept for cases that did not pass.
+	Fixture []fixtures.Excerpt `json:"fixture,omitempty"`
 	// LeftOut names steps that were left out because the target cannot do them, and why.
 	LeftOut []string `json:"leftOut,omitempty"`
 	// Start is when the case began.

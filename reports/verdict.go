@@ -227,11 +227,7 @@ func failureReasons(r Report) []string {
 			reasons = append(reasons, shortfall)
 		}
 	}
-	// An entry that names no case can only be told from one whose case was left out when none was.
-	if !r.Selection.Partial() && r.Interrupted == "" {
-		reasons = append(reasons, unmatched(r.Known, r.Results)...)
-	}
-	return reasons
+	return append(reasons, staleEntries(r)...)
 }
 
 // gapReasons are what keeps a run without failures from showing that the target is conformant.

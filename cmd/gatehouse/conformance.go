@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -42,8 +41,8 @@ kubeconfig file (kubeconfig). On a cluster, everything that is made is taken awa
 all the same, as the cases make webhook configurations and policies. Cases that need webhooks run on a cluster only when
 --hook-address says how its API server reaches this machine.
 
---out takes junit.xml and report.json. They are written before the first case too, so that a run that is killed leaves
-reports that say so.
+--out takes junit.xml, report.json, report.html and report.md. They are written before the first case too, so that a run
+that is killed leaves reports that say so. Where $GITHUB_STEP_SUMMARY names a file, report.md is added to it.
 
 Exit status: 0 conformant, 1 not conformant, 2 the command line is wrong, 3 the environment or the suite failed.`,
 		Example: `  gatehouse conformance --out out
@@ -65,7 +64,7 @@ Exit status: 0 conformant, 1 not conformant, 2 the command line is wrong, 3 the 
 	set.StringVar(&flags.selection.Labels, "labels", "", "run the cases that this Ginkgo label `FILTER` selects: areas, behaviours, must, should, may, serial, and what cases need")
 	set.StringVar(&flags.selection.Shard, "shard", "", "run part I of N of the selected cases, as `I/N`")
 	set.StringArrayVar(&flags.fixtures, "fixtures", nil, "also run the cases of this `DIR`, which has a ledger of its own; may be repeated")
-	set.StringVar(&flags.out, "out", "", "write junit.xml and report.json to this `DIR`")
+	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html and report.md to this `DIR`")
 	set.IntVar(&flags.procs, "procs", 0, "the number of processes that run cases; 0 chooses by the target and the machine")
 	return command
 }
@@ -103,9 +102,7 @@ func newConformance(flags conformanceFlags) (*conformance, error) {
 	if c.chosen = chosen.of(c.set); len(c.chosen) == 0 {
 		return nil, usageError("no case is selected by %s, of %d", flags.selection, len(c.set.Cases))
 	}
-	if flags.out != "" {
-		c.files = reports.Files{JUnit: filepath.Join(flags.out, "junit.xml"), JSON: filepath.Join(flags.out, "report.json")}
-	}
+	c.files = outFiles(flags.out)
 	return c, nil
 }
 

@@ -33,14 +33,10 @@ func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
 	run.End = time.Now()
 	run.Results = c.complete(known.results, run.Interrupted)
 	judged := reports.New(run)
-	if err := errors.Join(err, writeReport(judged, c.files, stdout)); err != nil {
+	if err := errors.Join(err, writeReport(c.files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
-	for _, path := range []string{c.files.JUnit, c.files.JSON} {
-		if path != "" {
-			fmt.Fprintln(stdout, "report:", path)
-		}
-	}
+	listFiles(stdout, c.files)
 	return verdictError(judged)
 }
 
@@ -53,17 +49,26 @@ func (c *conformance) prepareReports(run reports.Run) error {
 	run.Interrupted = "the run has not ended: it is going on, or it was killed"
 	run.End = run.Start
 	run.Results = c.complete(nil, run.Interrupted)
-	return c.files.Write(reports.New(run))
+	files := c.files
+	files.StepSummary = "" // it takes what the run came to, and nothing before
+	return files.Write(reports.New(run))
 }
 
-// execute starts the target and runs the chosen cases on it. It completes what run says of the target and of an
-// interruption. An error says that the environment failed.
-func (c *conformance) execute(ctx context.Context, run *reports.Run, known *outcomes, shown *progress) (err error) {
-	options := c.flags.target
-	options.Needs = sets.New[fixtures.Need]()
-	for _, chosen := range c.chosen {
-		options.Needs.Insert(chosen.Needs...)
+// execute runs the chosen cases on the target, those that want a server of their own after the others. It completes what
+// run says of the target and of an interruption. An error says that the environment failed.
+func (c *conformance) execute(ctx context.Context, run *reports.Run, known *outcomes, shown *progress) error {
+	for _, cases := range target.Together(c.flags.target.Name, c.chosen) {
+		if err := c.executePart(ctx, cases, run, known, shown); err != nil || run.Interrupted != "" {
+			return err
+		}
 	}
+	return nil
+}
+
+// executePart starts a server of the target and runs cases on it.
+func (c *conformance) executePart(ctx context.Context, cases []*fixtures.LoadedCase, run *reports.Run, known *outcomes, shown *progress) (err error) {
+	options := c.flags.target
+	options.Needs = target.Needs(cases)
 	shown.say("starting " + options.Name)
 	t, err := target.Open(ctx, options)
 	if err != nil {
@@ -80,9 +85,9 @@ func (c *conformance) execute(ctx context.Context, run *reports.Run, known *outc
 		return err
 	}
 	defer func() { err = errors.Join(err, owner.Close()) }()
-	shown.say(fmt.Sprintf("running %d cases on %s %s", len(c.chosen), run.Target.Name, run.Target.Version))
+	shown.say(fmt.Sprintf("running %d cases on %s %s", len(cases), run.Target.Name, run.Target.Version))
 	s := &shards{plan: shardPlan{Target: owner.Handover(), Fixtures: c.flags.fixtures}, known: known, shown: shown}
-	err = s.run(ctx, c.chosen, c.flags.procs)
+	err = s.run(ctx, cases, c.flags.procs)
 	run.Interrupted = s.interrupted
 	return errors.Join(err, sweep(context.WithoutCancel(ctx), t, known.left))
 }

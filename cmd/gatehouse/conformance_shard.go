@@ -63,7 +63,7 @@ func runShard(ctx context.Context, stdin io.Reader, messages io.Writer) error {
 	out := &messageWriter{encoder: json.NewEncoder(messages)}
 	server.Leftovers = func(id string, paths []string) { out.write(shardMessage{Left: &leftovers{ID: id, Paths: paths}}) }
 	admission.Specs(admission.Options{
-		Set: set, Context: ctx, Server: func() *runner.Server { return server },
+		Set: set, Context: ctx, Server: func(*fixtures.LoadedCase) *runner.Server { return server },
 		Started:  func(id string) { out.write(shardMessage{Started: id}) },
 		Finished: func(result reports.Result) { out.write(shardMessage{Result: &result}) },
 		Dead:     func(err error) { out.write(shardMessage{Dead: err.Error()}) },

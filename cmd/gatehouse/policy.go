@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"time"
@@ -140,15 +138,10 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	}
 	run.Results = complete(tables.Cases, chosen.Cases, known, run.Selection, run.Interrupted)
 	judged := reports.New(run)
-	var files reports.Files
-	if flags.out != "" {
-		files = reports.Files{JUnit: filepath.Join(flags.out, "junit.xml"), JSON: filepath.Join(flags.out, "report.json")}
-	}
-	if err := errors.Join(failed, writeReport(judged, files, stdout)); err != nil {
+	files := outFiles(flags.out)
+	if err := errors.Join(failed, writeReport(files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
-	if flags.out != "" {
-		fmt.Fprintf(stdout, "report: %s\nreport: %s\n", files.JUnit, files.JSON)
-	}
+	listFiles(stdout, files)
 	return verdictError(judged)
 }

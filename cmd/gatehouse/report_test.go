@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,6 +99,36 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Reports of runs that are not shards of one are shown side by side, and the worst decides.
+func TestReportSideBySide(t *testing.T) {
+	good, _ := shardReports(t, reports.Pass, reports.Pass)
+	inError, _ := shardReports(t, reports.Pass, reports.Error)
+	bad, _ := shardReports(t, reports.Pass, reports.Fail)
+	page, summary := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "report.md")
+	for _, tc := range []struct {
+		from   []string
+		status int
+	}{
+		{[]string{good, good}, 0},
+		{[]string{good, inError}, exitEnvironment},
+		{[]string{inError, bad, good}, exitNotConformant},
+	} {
+		status, stdout, err := runReport(append([]string{"--html", page, "--markdown", summary, "--from"}, tc.from...)...)
+		if status != tc.status {
+			t.Errorf("%d runs: exit status %d (%v), want %d", len(tc.from), status, err, tc.status)
+		}
+		if got := strings.Count(stdout, "verdict: "); got != len(tc.from) {
+			t.Errorf("%d runs: %d verdicts are shown", len(tc.from), got)
+		}
+		last := fmt.Sprintf("fakeapi v1.37.2 (%d)", len(tc.from))
+		for _, file := range []string{page, summary} {
+			if !strings.Contains(readFile(t, file), last) {
+				t.Errorf("%d runs: %s does not show %q", len(tc.from), file, last)
+			}
+		}
+	}
+}
+
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -123,6 +154,7 @@ func TestReportErrors(t *testing.T) {
 		"a file that is not":    {[]string{"--from", "gone.json"}, exitUsage, "gone.json: no such file"},
 		"a file that was cut":   {[]string{"--from", broken}, exitUsage, broken + ": line 1, column 20: unexpected end of JSON input"},
 		"reports of two runs":   {[]string{"--from", whole, shards[0]}, exitUsage, whole + " is a whole run and cannot be merged with others"},
+		"two runs in one file":  {[]string{"--junit", "x.xml", "--from", whole, whole}, exitUsage, "--junit and --json hold one run, and these are 2"},
 		"a file that cannot be": {[]string{"--from", whole, "--junit", dir}, exitEnvironment, "writing " + dir},
 		"a flag that is not":    {[]string{"--form", whole}, 0, "unknown flag: --form"},
 	} {

@@ -28,6 +28,9 @@ type serveFlags struct {
 	auditLog      string
 	auditPolicy   string
 	explain       bool
+
+	v1beta1Configurations bool
+	legacyWorkloads       bool
 }
 
 func serveCommand() *cobra.Command {
@@ -59,6 +62,8 @@ removed at the end.`,
 	set.StringVar(&flags.auditLog, "audit-log", "", "append audit events to this `FILE` as lines of JSON; - is the standard output")
 	set.StringVar(&flags.auditPolicy, "audit-policy", "", "the audit.k8s.io/v1 Policy in this YAML `FILE` says which requests to record, and how much of them")
 	set.BoolVar(&flags.explain, "explain", false, "print in plain words what admission decided on each request, and why")
+	set.BoolVar(&flags.v1beta1Configurations, "v1beta1-configurations", false, "serve webhook configurations in admissionregistration.k8s.io/v1beta1 too, as servers up to v1.21 did")
+	set.BoolVar(&flags.legacyWorkloads, "legacy-workloads", false, "serve workloads in apps/v1beta1, apps/v1beta2 and extensions/v1beta1 too, as servers up to v1.15 did")
 	return command
 }
 
@@ -78,7 +83,9 @@ func serve(ctx context.Context, flags serveFlags, stdout io.Writer) (err error) 
 		Load:             flags.load,
 		ServiceAddresses: flags.services,
 		// Nobody asks this process for what has passed.
-		History: 1,
+		History:               1,
+		V1beta1Configurations: flags.v1beta1Configurations,
+		LegacyWorkloads:       flags.legacyWorkloads,
 	}
 	if flags.auditLog == "" {
 		options.AuditPolicy = &auditv1.Policy{Rules: []auditv1.PolicyRule{{Level: auditv1.LevelNone}}}

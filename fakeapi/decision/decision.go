@@ -87,6 +87,22 @@ type Evaluation struct {
 	Result Result `json:"result"`
 	// Error is why the expression has no value.
 	Error string `json:"error,omitempty"`
+	// Parts are what the parts of the expression came to, outermost first, without those that were not evaluated. They are
+	// there for validations that are false and for errors; fakeapi.Options can ask for them everywhere.
+	Parts []Part `json:"parts,omitempty"`
+}
+
+// Part is a part of an expression: a condition between && and ||, or an operation within one. Within a macro such as all it
+// has the values of the last element that the macro looked at.
+type Part struct {
+	// Expression is the text of the part, such as object.spec.replicas <= params.max.
+	Expression string `json:"expression"`
+	// Filled is the text with the values of the operands in their place, such as 7 <= 5; empty where that tells no more.
+	Filled string `json:"filled,omitempty"`
+	// Value is what it came to, written as in CEL and cut when it is long.
+	Value string `json:"value"`
+	// Failed tells that Value is an error.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Result is what an expression came to.

@@ -164,11 +164,38 @@ func (s Step) details() []string {
 	if s.Matched != "" && s.Call != nil && s.Outcome != Allowed {
 		lines = append(lines, "called because "+s.Matched+" matches")
 	}
+	for _, evaluation := range s.Evaluations {
+		lines = append(lines, evaluation.lines()...)
+	}
 	for _, change := range s.Changes {
 		lines = append(lines, "change: "+change)
 	}
 	for _, warning := range s.Warnings {
 		lines = append(lines, "warning: "+warning)
+	}
+	return lines
+}
+
+// lines tell what the parts of an expression came to, such as
+//
+//	validations[0].expression: object.spec.replicas <= params.max: 7 <= 5 is false
+func (e Evaluation) lines() []string {
+	prefix := strings.TrimPrefix(e.Expression, "spec.") + ": "
+	if e.Param != "" {
+		prefix = "param " + e.Param + ": " + prefix
+	}
+	var lines []string
+	for _, part := range e.Parts {
+		line := prefix + part.Expression
+		if part.Filled != "" {
+			line += ": " + part.Filled
+		}
+		if part.Failed {
+			line += " failed: " + part.Value
+		} else {
+			line += " is " + part.Value
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

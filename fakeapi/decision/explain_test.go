@@ -54,7 +54,13 @@ CREATE configmaps default/probe (v1 ConfigMap) by alice: allowed
 		}, Steps: []Step{
 			{Attempt: 2, Phase: Mutating, Plugin: "NamespaceLifecycle", Outcome: Denied, Reason: "gone"},
 			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionPolicy", Configuration: "p", Outcome: Failed, Reason: "no binding"},
-			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionPolicy", Configuration: "p", Name: "b", Outcome: Denied, Reason: "bad"},
+			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionPolicy", Configuration: "p", Name: "b", Outcome: Denied, Reason: "bad", Evaluations: []Evaluation{
+				{Expression: "spec.matchConditions[0].expression", Result: True},
+				{Expression: "spec.validations[0].expression", Param: "ns/p", Result: False, Parts: []Part{
+					{Expression: "object.spec.replicas <= params.max", Filled: "7 <= 5", Value: "false"}, {Expression: "has(object.x)", Value: "true"},
+				}},
+				{Expression: "spec.validations[1].expression", Result: Error, Parts: []Part{{Expression: "object.y == 1", Value: "no such key: y", Failed: true}}},
+			}},
 			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionWebhook", Configuration: "c", Name: "w", Matched: "rules[0]", Outcome: Denied, Reason: "no", Call: call},
 			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionWebhook", Configuration: "c", Name: "x", Matched: "rules[0]", Outcome: FailedOpen, Reason: "refused", Call: unanswered},
 			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionWebhook", Configuration: "c", Name: "y", Matched: "rules[0]", Outcome: Failed, Reason: "no dry run"},
@@ -65,6 +71,9 @@ UPDATE deployments.apps/status n (apps/v1 Deployment), a dry run: refused: no
   validating, attempt 2
     policy p: applied: failed, and so the request was refused: no binding
     policy p (binding b): applied: denied the request: bad
+      param ns/p: validations[0].expression: object.spec.replicas <= params.max: 7 <= 5 is false
+      param ns/p: validations[0].expression: has(object.x) is true
+      validations[1].expression: object.y == 1 failed: no such key: y
     webhook w (configuration c): called: denied the request: no
       POST https://127.0.0.1:8443/?timeout=10s, a v1 review of v1 ConfigMap: 200 after 3.2ms
       called because rules[0] matches

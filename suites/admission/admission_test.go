@@ -10,7 +10,6 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 	"github.com/gatehouse-dev/gatehouse/suites/admission"
@@ -27,23 +26,34 @@ func TestAdmission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	name := cmp.Or(os.Getenv("TARGET"), target.FakeAPI)
+	parts := target.Together(name, set.Cases)
 	var own owned
-	var server *runner.Server
+	servers := map[string]*runner.Server{} // by the ids of their cases
 	ginkgo.SynchronizedBeforeSuite(func(ctx context.Context) []byte {
-		must(own.open(ctx, set))
-		handover, err := json.Marshal(own.owner.Handover())
+		var handovers []remote.Handover
+		for _, cases := range parts {
+			handover, err := own.open(ctx, name, cases)
+			must(err)
+			handovers = append(handovers, handover)
+		}
+		data, err := json.Marshal(handovers)
 		must(err)
-		return handover
+		return data
 	}, func(_ context.Context, data []byte) {
-		var handover remote.Handover
-		must(json.Unmarshal(data, &handover))
-		connected, disconnect, err := admission.Connect(handover)
-		must(err)
-		ginkgo.DeferCleanup(disconnect)
-		server = connected
+		var handovers []remote.Handover
+		must(json.Unmarshal(data, &handovers))
+		for i, handover := range handovers {
+			connected, disconnect, err := admission.Connect(handover)
+			must(err)
+			ginkgo.DeferCleanup(disconnect)
+			for _, c := range parts[i] {
+				servers[c.ID] = connected
+			}
+		}
 	})
 	ginkgo.SynchronizedAfterSuite(func() {}, func() { must(own.close()) })
-	admission.Specs(admission.Options{Set: set, Server: func() *runner.Server { return server }})
+	admission.Specs(admission.Options{Set: set, Server: func(c *fixtures.LoadedCase) *runner.Server { return servers[c.ID] }})
 	ginkgo.ReportAfterSuite("cases executed", func(report ginkgo.Report) {
 		specs := report.SpecReports.WithLeafNodeType(types.NodeTypeIt)
 		if !report.SuiteConfig.DryRun && specs.CountWithState(types.SpecStatePassed|types.SpecStateFailureStates) == 0 {
@@ -62,32 +72,36 @@ func must(err error) {
 
 // owned is what the first process of a run has for all.
 type owned struct {
-	target target.Target
-	owner  *remote.Owner
+	targets []target.Target
+	owners  []*remote.Owner
 }
 
-func (o *owned) open(ctx context.Context, set *fixtures.Set) (err error) {
-	options := target.Options{Name: cmp.Or(os.Getenv("TARGET"), target.FakeAPI), Needs: sets.New[fixtures.Need]()}
-	if options.Name == target.Kubeconfig {
+// open starts a server of the target for the cases.
+func (o *owned) open(ctx context.Context, name string, cases []*fixtures.LoadedCase) (remote.Handover, error) {
+	options := target.Options{Name: name, Needs: target.Needs(cases)}
+	if name == target.Kubeconfig {
 		options.HookAddress = os.Getenv("HOOK_ADDRESS")
 	}
-	for _, c := range set.Cases {
-		options.Needs.Insert(c.Needs...)
+	opened, err := target.Open(ctx, options)
+	if err != nil {
+		return remote.Handover{}, err
 	}
-	if o.target, err = target.Open(ctx, options); err != nil {
-		return err
+	o.targets = append(o.targets, opened)
+	owner, err := remote.Serve(opened)
+	if err != nil {
+		return remote.Handover{}, err
 	}
-	o.owner, err = remote.Serve(o.target)
-	return err
+	o.owners = append(o.owners, owner)
+	return owner.Handover(), nil
 }
 
 func (o *owned) close() error {
 	var errs []error
-	if o.owner != nil {
-		errs = append(errs, o.owner.Close())
+	for _, owner := range o.owners {
+		errs = append(errs, owner.Close())
 	}
-	if o.target != nil {
-		errs = append(errs, o.target.Stop())
+	for _, opened := range o.targets {
+		errs = append(errs, opened.Stop())
 	}
 	return errors.Join(errs...)
 }

@@ -21,8 +21,8 @@ const Serial = "serial"
 type Options struct {
 	// Set are the cases, with their ledger.
 	Set *fixtures.Set
-	// Server returns the API server to test. It is called while specs run, after every BeforeSuite.
-	Server func() *runner.Server
+	// Server returns the API server to test with a case. It is called while specs run, after every BeforeSuite.
+	Server func(*fixtures.LoadedCase) *runner.Server
 	// Started is called before a case runs; it may be nil.
 	Started func(id string)
 	// Finished is called with the result of every case; it may be nil.
@@ -99,7 +99,7 @@ func (o Options) run(ctx context.Context, c *fixtures.LoadedCase) {
 	if o.Started != nil {
 		o.Started(c.ID)
 	}
-	server := o.Server()
+	server := o.Server(c)
 	result := runner.Run(ctx, server, c)
 	if o.Finished != nil {
 		o.Finished(result)

@@ -113,13 +113,34 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *apiServer) discovery(w http.ResponseWriter, path string) {
-	io.WriteString(w, map[string]string{
+	if definition := s.definition(path); definition != nil {
+		names := definition["spec"].(map[string]any)["names"].(map[string]any)
+		fmt.Fprintf(w, `{"resources": [{"name": %q, "kind": %q, "namespaced": true}]}`, names["plural"], names["kind"])
+		return
+	}
+	document, served := map[string]string{
+		"/apis/apiextensions.k8s.io/v1": `{"resources": [{"name": "customresourcedefinitions", "kind": "CustomResourceDefinition"}]}`,
 		"/api/v1": `{"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": true}, {"name": "secrets", "kind": "Secret", "namespaced": true},
 			{"name": "namespaces", "kind": "Namespace"}, {"name": "nodes", "kind": "Node"}]}`,
 		"/apis/rbac.authorization.k8s.io/v1": `{"resources": [{"name": "clusterroles", "kind": "ClusterRole"}, {"name": "clusterrolebindings", "kind": "ClusterRoleBinding"}]}`,
 		"/apis/admissionregistration.k8s.io/v1": `{"resources": [{"name": "validatingwebhookconfigurations", "kind": "ValidatingWebhookConfiguration"},
 			{"name": "validatingadmissionpolicies", "kind": "ValidatingAdmissionPolicy"}]}`,
-	}[path])
+	}[path]
+	if !served {
+		status(w, http.StatusNotFound, "not found", "")
+		return
+	}
+	io.WriteString(w, document)
+}
+
+// definition is the custom resource definition of the group in a path, nil where there is none.
+func (s *apiServer) definition(path string) map[string]any {
+	for at, object := range s.objects {
+		if strings.Contains(at, "/customresourcedefinitions/") && strings.HasPrefix(path, "/apis/"+object["spec"].(map[string]any)["group"].(string)+"/") {
+			return object
+		}
+	}
+	return nil
 }
 
 func (s *apiServer) create(w http.ResponseWriter, r *http.Request) {
@@ -146,6 +167,10 @@ func (s *apiServer) create(w http.ResponseWriter, r *http.Request) {
 
 func (s *apiServer) other(w http.ResponseWriter, r *http.Request) {
 	object, there := s.objects[r.URL.Path]
+	if !there && s.definition(r.URL.Path) != nil {
+		io.WriteString(w, `{"items": []}`)
+		return
+	}
 	if !there {
 		parts := strings.Split(r.URL.Path, "/")
 		status(w, http.StatusNotFound, "not found", fmt.Sprintf(`{"name": %q, "kind": %q}`, parts[len(parts)-1], parts[len(parts)-2]))

@@ -48,10 +48,16 @@ type effects struct {
 	needs   []fixtures.Need
 	params  sets.Set[schema.GroupResource]
 	pending sets.Set[schema.GroupResource]
+	// undefined are the kinds that policies have params of and that are not served, or were not when the policy was
+	// written.
+	undefined sets.Set[schema.GroupVersionKind]
 }
 
 func newEffects(s *Server, needs []fixtures.Need) *effects {
-	return &effects{server: s, needs: needs, params: sets.New[schema.GroupResource](), pending: sets.New[schema.GroupResource]()}
+	return &effects{
+		server: s, needs: needs, params: sets.New[schema.GroupResource](), pending: sets.New[schema.GroupResource](),
+		undefined: sets.New[schema.GroupVersionKind](),
+	}
 }
 
 // note takes account of a write that the server has accepted.
@@ -95,9 +101,15 @@ func (e *effects) notePolicy(ctx context.Context, object any) error {
 	if err != nil {
 		return nil // the server took it, and it names no kind that could have objects
 	}
-	found, err := e.server.kinds.ofKind(ctx, gv.WithKind(name))
+	return e.noteParams(ctx, gv.WithKind(name))
+}
+
+// noteParams remembers a kind whose objects are params.
+func (e *effects) noteParams(ctx context.Context, kind schema.GroupVersionKind) error {
+	found, err := e.server.kinds.ofKind(ctx, kind)
 	var missing *notServed
 	if errors.As(err, &missing) {
+		e.undefined.Insert(kind)
 		return nil
 	}
 	if err != nil {
@@ -146,6 +158,15 @@ func (e *effects) defined(ctx context.Context, a *action, got *answer) error {
 		served := schema.GroupVersionResource{Group: definition.Spec.Group, Version: v.Name, Resource: definition.Spec.Names.Plural}
 		if err := e.awaitServed(ctx, path, served); err != nil {
 			return fmt.Errorf("waiting until %s is served: %w", served, err)
+		}
+	}
+	// A policy may have waited for the kind, and goes on for a while after it is served.
+	for kind := range e.undefined {
+		if kind.Group != definition.Spec.Group {
+			continue
+		}
+		if err := e.noteParams(ctx, kind); err != nil {
+			return err
 		}
 	}
 	return nil

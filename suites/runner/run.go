@@ -49,6 +49,12 @@ func Run(ctx context.Context, s *Server, c *fixtures.LoadedCase) reports.Result 
 		}
 		result.Failures = append(result.Failures, failure)
 	}
+	var parts []string
+	var lines []int
+	for _, failure := range result.Failures {
+		parts, lines = append(parts, failure.Step), append(lines, failure.Line)
+	}
+	result.Fixture = c.Excerpts(parts, lines)
 	return result
 }
 

@@ -93,8 +93,10 @@ func (s *Server) unfit(c *fixtures.LoadedCase) (reports.NotRunCause, string) {
 		return "", ""
 	}
 	// what a version does not serve, no target of that version can do
-	if slices.Contains(c.Needs, fixtures.NeedLegacyWorkloads) && !s.can.Has(fixtures.NeedLegacyWorkloads) {
-		return reports.CauseVersion, reason
+	for _, need := range []fixtures.Need{fixtures.NeedLegacyWorkloads, fixtures.NeedV1beta1Configurations} {
+		if slices.Contains(c.Needs, need) && !s.can.Has(need) {
+			return reports.CauseVersion, reason
+		}
 	}
 	return reports.CauseTarget, reason
 }
@@ -111,14 +113,15 @@ func versions(c *fixtures.LoadedCase) string {
 
 // abilities are the needs in words, as in "the target cannot ...".
 var abilities = map[fixtures.Need]string{
-	fixtures.NeedHooks:           "reach the suite's webhook servers (see --hook-address)",
-	fixtures.NeedAudit:           "show the audit events of a request",
-	fixtures.NeedRawStore:        "have its store written past the API",
-	fixtures.NeedControllers:     "run kube-controller-manager",
-	fixtures.NeedRestart:         "be restarted over its store",
-	fixtures.NeedNodes:           "run pods",
-	fixtures.NeedInTreePlugins:   "run the admission plugins LimitRanger and Priority",
-	fixtures.NeedLegacyWorkloads: "serve apps/v1beta1, apps/v1beta2 and extensions/v1beta1",
+	fixtures.NeedHooks:                 "reach the suite's webhook servers (see --hook-address)",
+	fixtures.NeedAudit:                 "show the audit events of a request",
+	fixtures.NeedRawStore:              "have its store written past the API",
+	fixtures.NeedControllers:           "run kube-controller-manager",
+	fixtures.NeedRestart:               "be restarted over its store",
+	fixtures.NeedNodes:                 "run pods",
+	fixtures.NeedInTreePlugins:         "run the admission plugins LimitRanger and Priority",
+	fixtures.NeedLegacyWorkloads:       "serve workloads in apps/v1beta1, apps/v1beta2 and extensions/v1beta1",
+	fixtures.NeedV1beta1Configurations: "serve webhook configurations in admissionregistration.k8s.io/v1beta1",
 }
 
 // lacks says in words what the target cannot do of needs; "" when it can do everything.

@@ -22,21 +22,27 @@ import (
 type fakeTarget struct {
 	server *fakeapi.Server
 	log    *tail
+	// retired tells that the server serves what current servers do not.
+	retired bool
 }
 
-func openFakeAPI(ctx context.Context, _ Options) (Target, error) {
+func openFakeAPI(ctx context.Context, options Options) (Target, error) {
 	log := &tail{}
 	logger := funcr.New(func(prefix, args string) { fmt.Fprintln(log, prefix, args) }, funcr.Options{LogTimestamp: true})
 	// The server lives until Stop, so that cases can clean up after ctx has ended.
+	withRetired := options.Needs.HasAny(retired.UnsortedList()...)
 	server, err := fakeapi.Start(context.WithoutCancel(ctx), fakeapi.Options{
-		RawStore:    true,
-		AuditPolicy: auditPolicy(),
-		Logger:      logger,
+		RawStore:              true,
+		TraceExpressions:      true,
+		AuditPolicy:           auditPolicy(),
+		Logger:                logger,
+		LegacyWorkloads:       withRetired,
+		V1beta1Configurations: withRetired,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", FakeAPI, err)
 	}
-	return &fakeTarget{server: server, log: log}, nil
+	return &fakeTarget{server: server, log: log, retired: withRetired}, nil
 }
 
 func (t *fakeTarget) Info() Info { return Info{Name: FakeAPI, Version: t.server.Version()} }
@@ -44,7 +50,12 @@ func (t *fakeTarget) Info() Info { return Info{Name: FakeAPI, Version: t.server.
 func (t *fakeTarget) RESTConfig() *rest.Config { return t.server.RESTConfig() }
 
 func (t *fakeTarget) Can() sets.Set[fixtures.Need] {
-	return sets.New(fixtures.NeedHooks, fixtures.NeedAudit, fixtures.NeedRawStore, fixtures.NeedRestart, fixtures.NeedInTreePlugins)
+	can := sets.New(fixtures.NeedHooks, fixtures.NeedAudit, fixtures.NeedRawStore, fixtures.NeedRestart, fixtures.NeedInTreePlugins,
+		fixtures.NeedControllers)
+	if t.retired {
+		can = can.Union(retired)
+	}
+	return can
 }
 
 func (t *fakeTarget) HookAddress() string { return "127.0.0.1" }

@@ -1,10 +1,12 @@
 package target
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
@@ -25,6 +27,9 @@ func TestFakeAPI(t *testing.T) {
 		if !server.Can().Has(need) {
 			t.Errorf("the target lacks %s", need)
 		}
+	}
+	if server.Can().Has(fixtures.NeedV1beta1Configurations) {
+		t.Error("the target serves versions that nobody needs")
 	}
 	testHooks(t, server, client)
 
@@ -48,5 +53,24 @@ func TestFakeAPI(t *testing.T) {
 	stored, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "raw", metav1.GetOptions{})
 	if err != nil || *stored.Webhooks[0].SideEffects != "Some" {
 		t.Errorf("stored past the API: %v, error %v", stored, err)
+	}
+}
+
+func TestFakeAPIWithRetiredVersions(t *testing.T) {
+	server, err := Open(t.Context(), Options{Name: FakeAPI, Needs: sets.New(fixtures.NeedLegacyWorkloads)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	if !server.Can().HasAll(fixtures.NeedLegacyWorkloads, fixtures.NeedV1beta1Configurations, fixtures.NeedHooks) {
+		t.Errorf("the target can %v", server.Can().UnsortedList())
+	}
+	client := kubernetes.NewForConfigOrDie(server.RESTConfig())
+	for need, has := range map[fixtures.Need]func(context.Context, kubernetes.Interface) (bool, error){
+		fixtures.NeedLegacyWorkloads: hasLegacyWorkloads, fixtures.NeedV1beta1Configurations: hasV1beta1Configurations,
+	} {
+		if served, err := has(t.Context(), client); err != nil || !served {
+			t.Errorf("%s by discovery: %t, error %v", need, served, err)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,6 +93,7 @@ func abilities(ctx context.Context, client kubernetes.Interface, options Options
 		{fixtures.NeedInTreePlugins, hasPlugins},
 		{fixtures.NeedNodes, hasNodes},
 		{fixtures.NeedLegacyWorkloads, hasLegacyWorkloads},
+		{fixtures.NeedV1beta1Configurations, hasV1beta1Configurations},
 	} {
 		has, err := probe.has(ctx, client)
 		if err != nil {
@@ -150,6 +152,18 @@ func hasLegacyWorkloads(_ context.Context, client kubernetes.Interface) (bool, e
 		}
 	}
 	return true, nil
+}
+
+func hasV1beta1Configurations(_ context.Context, client kubernetes.Interface) (bool, error) {
+	list, err := client.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1beta1")
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// Later servers had policies alone in this version.
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "validatingwebhookconfigurations" }), nil
 }
 
 func (t *clusterTarget) Info() Info { return t.info }

@@ -21,7 +21,7 @@ type Options struct {
 	// Name is FakeAPI, Envtest or Kubeconfig.
 	Name string
 	// Needs are what the cases to run need. A target starts what is costly, such as kube-controller-manager, only
-	// when it is among them.
+	// when it is among them, and FakeAPI serves retired versions only then; see Together.
 	Needs sets.Set[fixtures.Need]
 
 	// Kubeconfig is the kubeconfig file of the cluster to test; empty means the file that kubectl would take.

@@ -32,6 +32,7 @@ import (
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/policy"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/record"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/webhook"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/services"
 )
 
 // Options are what a chain works with.
@@ -40,9 +41,9 @@ type Options struct {
 	Namespaces     Namespaces
 	Configurations Configurations
 	Params         Params
-	// ServiceEndpoints says where to connect to for a webhook's clientConfig.service, before the stored service is
-	// asked: from "namespace/name" or "namespace/name:port" to "host:port".
-	ServiceEndpoints map[string]string
+	// ServiceAddresses say where to connect to for a webhook's clientConfig.service, before the stored service is asked,
+	// as in services.Resolver.
+	ServiceAddresses map[string]string
 	// InTreePlugins are the names of the built-in plugins that are on, of those that package intree has. When nil they
 	// are LimitRanger and Priority, which leave objects alone that have nothing to do with them.
 	InTreePlugins []string
@@ -55,6 +56,9 @@ type Options struct {
 	Intercept webhook.Intercept
 	// Clock measures how long webhooks take; the real clock when nil.
 	Clock clock.PassiveClock
+	// TraceExpressions makes decisions tell what the parts of each expression of a policy came to, which evaluates it
+	// twice; otherwise they tell of those that failed.
+	TraceExpressions bool
 	// ReviewUIDs gives request.uid of the reviews sent to webhooks; random UUIDs when nil.
 	ReviewUIDs func() types.UID
 }
@@ -105,8 +109,9 @@ func New(options Options) *Chain {
 		Params:        options.Params,
 		Authorizer:    options.Authorizer,
 		TypeConverter: options.TypeConverter,
+		TraceAll:      options.TraceExpressions,
 	}
-	clients := webhook.NewClients(services{options.Params}, options.ServiceEndpoints)
+	clients := webhook.NewClients(services.Resolver{Addresses: options.ServiceAddresses, Lookup: storedServices{options.Params}.lookUp})
 	webhooks := webhook.Options{
 		Namespaces: options.Namespaces,
 		Clients:    clients,

@@ -41,10 +41,10 @@ type Params interface {
 	ListParams(ctx context.Context, kind schema.GroupVersionKind, namespace string, selector labels.Selector) ([]runtime.Object, error)
 }
 
-// services are the stored services, as the calls of webhooks look them up.
-type services struct{ Params }
+// storedServices are the stored services, as the calls of webhooks look them up.
+type storedServices struct{ Params }
 
-func (s services) Service(ctx context.Context, namespace, name string) (*corev1.Service, error) {
+func (s storedServices) lookUp(ctx context.Context, namespace, name string) (*corev1.Service, error) {
 	object, err := s.Param(ctx, corev1.SchemeGroupVersion.WithKind("Service"), namespace, name)
 	if err != nil {
 		return nil, err

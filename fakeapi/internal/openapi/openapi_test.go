@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha512"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/cel/openapi/resolver"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/openapi"
@@ -236,4 +239,82 @@ func uncompressed(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+func TestSchema(t *testing.T) {
+	for _, tt := range []struct {
+		kind schema.GroupVersionKind
+		path []string
+		want string // the type there; empty where there is nothing
+	}{
+		{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, []string{"spec", "template", "spec", "hostname"}, "string"},
+		{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, []string{"metadata", "labels"}, "object"},
+		{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, []string{"spec", "none"}, ""},
+		{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Pod"}, nil, ""},
+		{schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}, nil, ""},
+		{schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Deployment"}, nil, ""},
+	} {
+		found, err := openapi.Schema(tt.kind)
+		if tt.path == nil {
+			if !errors.Is(err, resolver.ErrSchemaNotFound) {
+				t.Errorf("%s: error %v, want one that there is no such schema", tt.kind, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := typeAt(*found, tt.path); got != tt.want {
+			t.Errorf("%s: %v is a %q, want %q", tt.kind, tt.path, got, tt.want)
+		}
+	}
+}
+
+// TestSchemaOfCustom finds in each version of a definition what that version has.
+func TestSchemaOfCustom(t *testing.T) {
+	custom := openapi.NewCustom(&apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "things.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", Scope: apiextensionsv1.NamespaceScoped, Names: names,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version("v1", true, "integer"), version("v2", true, "string"), version("v3", false, "string")},
+		},
+		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: names},
+	})
+	for version, want := range map[string]string{"v1": "integer", "v2": "string"} {
+		found, err := custom.Schema(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := typeAt(*found, []string{"size"}); got != want {
+			t.Errorf("size is a %q in %s, want %q", got, version, want)
+		}
+		if got := typeAt(*found, []string{"metadata", "name"}); got != "string" {
+			t.Errorf("metadata.name is a %q in %s", got, version)
+		}
+	}
+	if _, err := custom.Schema("v3"); !errors.Is(err, resolver.ErrSchemaNotFound) {
+		t.Errorf("of a version that is not served: %v", err)
+	}
+}
+
+var names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Singular: "thing", Kind: "Thing", ListKind: "ThingList"}
+
+func version(name string, served bool, size string) apiextensionsv1.CustomResourceDefinitionVersion {
+	return apiextensionsv1.CustomResourceDefinitionVersion{
+		Name: name, Served: served, Storage: name == "v1",
+		Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"size": {Type: size}},
+		}},
+	}
+}
+
+// typeAt follows a path of properties.
+func typeAt(s spec.Schema, path []string) string {
+	for _, name := range path {
+		var ok bool
+		if s, ok = s.Properties[name]; !ok {
+			return ""
+		}
+	}
+	return strings.Join(s.Type, ",")
 }

@@ -23,12 +23,12 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/printers"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/services"
 )
 
 // minorVersion is the minor version of the API server that the catalogue follows.
@@ -52,7 +52,8 @@ func New(options Options) (*Catalogue, error) {
 	c.namespaces = newNamespaceController(c)
 	c.definitions = newController(c.finishDefinition)
 	var err error
-	if c.converters, err = conversion.NewCRConverterFactory(webhook.NewDefaultServiceResolver(), nil); err != nil {
+	resolver := services.Resolver{Addresses: options.ServiceAddresses, Lookup: c.lookUpService}
+	if c.converters, err = conversion.NewCRConverterFactory(resolver, nil); err != nil {
 		return nil, fmt.Errorf("converters of custom resources: %w", err)
 	}
 	c.equivalents = runtime.NewEquivalentResourceRegistryWithIdentity(sameObjects(shared().rows))
@@ -61,10 +62,10 @@ func New(options Options) (*Catalogue, error) {
 	for i := range shared().rows {
 		row := &shared().rows[i]
 		for _, version := range row.versions() {
-			if version.optional && !slices.Contains(options.EnabledVersions, version.GroupVersion) {
+			if version.asked != nil && !version.asked(options) {
 				continue
 			}
-			built, err := c.buildBuiltin(row, version.GroupVersion)
+			built, err := c.buildBuiltin(row, version)
 			if err != nil {
 				return nil, fmt.Errorf("resource %s in %s: %w", row.resource, version.GroupVersion, err)
 			}
@@ -105,7 +106,7 @@ func sameObjects(rows []row) func(schema.GroupResource) string {
 }
 
 // buildBuiltin makes the resource of a row in one version, and its subresources.
-func (c *Catalogue) buildBuiltin(row *row, version schema.GroupVersion) ([]*Resource, error) {
+func (c *Catalogue) buildBuiltin(row *row, version servedVersion) ([]*Resource, error) {
 	v, err := c.builtinView(row, version)
 	if err != nil {
 		return nil, err
@@ -134,11 +135,8 @@ func (c *Catalogue) buildBuiltin(row *row, version schema.GroupVersion) ([]*Reso
 	resources := []*Resource{main}
 	for _, sub := range row.subresources {
 		kind := v.kind
-		if !sub.kind.Empty() {
-			kind = sub.kind
-		}
-		if sub.kindName != "" {
-			kind = version.WithKind(sub.kindName)
+		if sub.kindIn != nil {
+			kind = sub.kindIn(version.GroupVersion)
 		}
 		resource := &Resource{
 			GVR: v.resource, Subresource: sub.name, GVK: kind, Namespaced: v.namespaced, Verbs: sub.verbs,
@@ -150,7 +148,7 @@ func (c *Catalogue) buildBuiltin(row *row, version schema.GroupVersion) ([]*Reso
 	return resources, nil
 }
 
-func (c *Catalogue) builtinView(row *row, version schema.GroupVersion) (*view, error) {
+func (c *Catalogue) builtinView(row *row, version servedVersion) (*view, error) {
 	kind := version.WithKind(row.kind)
 	list := version.WithKind(row.kind + "List")
 	for _, needed := range []schema.GroupVersionKind{kind, row.storageKind()} {
@@ -171,7 +169,14 @@ func (c *Catalogue) builtinView(row *row, version schema.GroupVersion) (*view, e
 	if v.hasStatus {
 		v.resets = resetsOf(version.String(), fieldpath.MakePathOrDie("status"))
 	}
-	v.strategy = v.inServedVersion(row.strategy)
+	if version.uncategorized {
+		v.categories = nil
+	}
+	adapted := row.strategy
+	if version.adapt != nil {
+		version.adapt(&adapted)
+	}
+	v.strategy = v.inServedVersion(adapted)
 	return v, nil
 }
 
@@ -216,7 +221,7 @@ func (c *Catalogue) builtinScope(resource *Resource) (*handlers.RequestScope, er
 	// Objects are handled in the version that they are served in; there is no internal one.
 	hub := resource.GVK.GroupVersion()
 	fields, err := managedfields.NewDefaultFieldManager(
-		fieldschema.Converter{Scheme: c.scheme}, runtime.UnsafeObjectConvertor(c.scheme), c.scheme, c.scheme,
+		fieldschema.Converter{Scheme: c.scheme}, acrossGroups{runtime.UnsafeObjectConvertor(c.scheme), c.scheme, hub.Version}, c.scheme, c.scheme,
 		resource.GVK, hub, resource.Subresource, resetFilter(resource.storage),
 	)
 	if err != nil {
@@ -259,7 +264,7 @@ func (h hookedAuthorizer) Authorize(ctx context.Context, attributes authorizer.A
 // groupOrder is the order of the built-in groups in discovery; the groups of custom resources come after them.
 func groupOrder() []string {
 	return []string{
-		"", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
+		"", "apiregistration.k8s.io", "extensions", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
 		"certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io",
 		"node.k8s.io", "discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io",

@@ -31,6 +31,15 @@ type Options struct {
 	// EnabledVersions are group versions to serve besides those that a kube-apiserver serves by default, such as
 	// admissionregistration.k8s.io/v1beta1.
 	EnabledVersions []schema.GroupVersion
+	// V1beta1Configurations serves the webhook configurations in admissionregistration.k8s.io/v1beta1 too, as a
+	// kube-apiserver up to v1.21 did.
+	V1beta1Configurations bool
+	// LegacyWorkloads serves workloads in apps/v1beta1, apps/v1beta2 and extensions/v1beta1 too, as a kube-apiserver up to
+	// v1.15 did.
+	LegacyWorkloads bool
+	// ServiceAddresses say where the services are that conversion webhooks name, before the stored services are asked,
+	// as in services.Resolver.
+	ServiceAddresses map[string]string
 }
 
 // Hooks are what the catalogue asks of its surroundings. They are bound after the catalogue was made because most of

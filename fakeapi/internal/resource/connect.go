@@ -59,7 +59,7 @@ func (c *connectREST) ConnectMethods() []string { return c.methods }
 // stream makes a subresource such as pods/exec.
 func stream(name, kind string, options func() runtime.Object) subresource {
 	return subresource{
-		name: name, kindName: kind, verbs: []string{"create", "get"},
+		name: name, kindIn: named(kind), verbs: []string{"create", "get"},
 		storage: func(parent *REST) rest.Storage {
 			return &connectREST{parent: parent, options: options, methods: []string{"GET", "POST"}, refuse: refuseStream}
 		},
@@ -69,7 +69,7 @@ func stream(name, kind string, options func() runtime.Object) subresource {
 // proxied makes a subresource such as services/proxy.
 func proxied(kind string, options func() runtime.Object, refuse refusal) subresource {
 	return subresource{
-		name: "proxy", kindName: kind, verbs: []string{"create", "delete", "get", "patch", "update"},
+		name: "proxy", kindIn: named(kind), verbs: []string{"create", "delete", "get", "patch", "update"},
 		storage: func(parent *REST) rest.Storage {
 			return &connectREST{
 				parent: parent, options: options, subpath: true,

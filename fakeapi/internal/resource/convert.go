@@ -15,6 +15,8 @@ func addHandWrittenConversions(scheme *runtime.Scheme) error {
 		defaultAutoscalerV1(object.(*autoscalingv1.HorizontalPodAutoscaler))
 	})
 	for _, add := range []error{
+		addWorkloadConversions(scheme),
+		addConversions(scheme, convertScale, scales()...),
 		addConversion(scheme, eventToCore),
 		addConversion(scheme, eventFromCore),
 		addConversion(scheme, autoscalerToV1),

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/config"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/crd"
 )
 
@@ -34,6 +35,8 @@ type customKind struct {
 	// definition is the stored definition that the rest was made from.
 	definition *apiextensionsv1.CustomResourceDefinition
 	resources  []*Resource
+	// types are what expressions of policies are checked against.
+	types *config.Types
 }
 
 // customVerbs are in the order in which discovery has them for custom resources.
@@ -47,7 +50,7 @@ func (c *Catalogue) buildCustom(definition *apiextensionsv1.CustomResourceDefini
 	if err != nil {
 		return nil, err
 	}
-	custom := &customKind{definition: definition}
+	custom := &customKind{definition: definition, types: typesOf(definition)}
 	for _, version := range kind.Versions {
 		if version.Served {
 			custom.resources = append(custom.resources, c.buildCustomVersion(version)...)
@@ -252,7 +255,7 @@ func customScale(parent *REST) rest.Storage {
 		}
 	}
 	return &scaleREST{
-		parent: parent, replicas: replicas,
+		parent: parent, kind: scaleKind(), replicas: replicas,
 		read: func(object runtime.Object) (*autoscalingv1.Scale, error) {
 			content := object.(*unstructured.Unstructured).Object
 			spec, _, err := unstructured.NestedInt64(content, splitPath(paths.SpecReplicasPath)...)

@@ -41,9 +41,11 @@ func defaultStatefulSet(set *appsv1.StatefulSet) {
 		spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
 		orElsePtr(&spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
 	}
-	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil && spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType {
+	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		orElsePtr(&rolling.Partition, 0)
-		orElsePtr(&rolling.MaxUnavailable, intstr.FromInt32(1))
+		if spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType {
+			orElsePtr(&rolling.MaxUnavailable, intstr.FromInt32(1))
+		}
 	}
 	orElsePtr(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	orElse(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
@@ -65,6 +67,10 @@ func defaultDaemonSet(set *appsv1.DaemonSet) {
 		orElsePtr(&spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
 		orElsePtr(&spec.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
 		orElsePtr(&spec.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	}
+	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil { // of another strategy, where it does not matter
+		orElsePtr(&rolling.MaxUnavailable, intstr.FromInt32(0))
+		orElsePtr(&rolling.MaxSurge, intstr.FromInt32(0))
 	}
 	defaultPodTemplate(&spec.Template)
 	// The number of templates so far is shown in an annotation; until the set is created it is 0.

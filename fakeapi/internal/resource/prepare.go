@@ -56,7 +56,10 @@ func prepareCSIDriverUpdate(_ context.Context, driver, old *storagev1.CSIDriver)
 }
 
 // prepareDaemonSet starts to count the templates of a set, for clients of old.
-func prepareDaemonSet(_ context.Context, set *appsv1.DaemonSet) { setTemplateGeneration(set, 1) }
+func prepareDaemonSet(_ context.Context, set *appsv1.DaemonSet) {
+	generation, _ := strconv.Atoi(set.Annotations[appsv1.DeprecatedTemplateGeneration]) // a number since it was defaulted
+	setTemplateGeneration(set, max(generation, 1))
+}
 
 func prepareDaemonSetUpdate(_ context.Context, set, old *appsv1.DaemonSet) {
 	generation, err := strconv.Atoi(old.Annotations[appsv1.DeprecatedTemplateGeneration])

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -41,19 +42,34 @@ type row struct {
 // servedVersion is a group version that a kind is served in.
 type servedVersion struct {
 	schema.GroupVersion
-	// optional versions are served when Options.EnabledVersions holds them.
-	optional bool
+	// asked tells whether the options ask for the version; nil for one that is always served.
+	asked func(Options) bool
+	// defaults fill in, ahead of those of the strategy, what a client of the version means by a field that it leaves out
+	// where one of the stored version means something else. They get objects in the stored version, and may be nil.
+	defaults func(object runtime.Object)
+	// adapt changes a copy of the strategy where the version has other rules; may be nil.
+	adapt func(*strategy)
+	// uncategorized keeps the version out of the kind's categories.
+	uncategorized bool
 }
 
 // subresource is a row's subresource.
 type subresource struct {
 	name  string
 	verbs []string
-	// kind is what is read and written there; the kind of the resource in the served version when empty.
-	kind schema.GroupVersionKind
-	// kindName is the name of a kind in the served version of the resource.
-	kindName string
-	storage  func(parent *REST) rest.Storage
+	// kindIn is what is read and written there in a served version of the resource; the kind of the resource when nil.
+	kindIn  func(version groupVersion) schema.GroupVersionKind
+	storage func(parent *REST) rest.Storage
+}
+
+// named is the kind of that name in the served version of the resource.
+func named(kind string) func(groupVersion) schema.GroupVersionKind {
+	return func(version groupVersion) schema.GroupVersionKind { return version.WithKind(kind) }
+}
+
+// always is the same kind in all versions of the resource.
+func always(kind schema.GroupVersionKind) func(groupVersion) schema.GroupVersionKind {
+	return func(groupVersion) schema.GroupVersionKind { return kind }
 }
 
 // strategy is what is special about a kind. Functions get objects in the stored version. All fields may be empty.
@@ -117,6 +133,20 @@ func (r *row) kinds() []schema.GroupVersionKind {
 		kinds = append(kinds, version.WithKind(r.kind))
 	}
 	return kinds
+}
+
+// versionsOf returns the group versions that a built-in kind may be served in.
+func versionsOf(kind schema.GroupVersionKind) []groupVersion {
+	for _, row := range shared().rows {
+		if kinds := row.kinds(); slices.Contains(kinds, kind) {
+			versions := make([]groupVersion, len(kinds))
+			for i := range kinds {
+				versions[i] = kinds[i].GroupVersion()
+			}
+			return versions
+		}
+	}
+	return nil
 }
 
 func (r *row) storageKind() schema.GroupVersionKind { return r.stored.WithKind(r.kind) }

@@ -31,7 +31,9 @@ func versions(served []groupVersion, optional ...groupVersion) []servedVersion {
 		list = append(list, servedVersion{GroupVersion: version})
 	}
 	for _, version := range optional {
-		list = append(list, servedVersion{GroupVersion: version, optional: true})
+		list = append(list, servedVersion{GroupVersion: version, asked: func(options Options) bool {
+			return slices.Contains(options.EnabledVersions, version)
+		}})
 	}
 	return list
 }

@@ -29,17 +29,30 @@ func admissionRows() []row {
 			},
 		}
 	}
+	webhooks := func(name, resource string) row {
+		r := kind(name, resource, "Webhooks")
+		r.served = append(r.served, servedVersion{
+			GroupVersion: admissionregistrationv1beta1.SchemeGroupVersion,
+			asked:        func(options Options) bool { return options.V1beta1Configurations },
+			defaults:     config.DefaultV1beta1,
+			adapt: func(s *strategy) {
+				s.validate, s.validateUpdate = config.ValidateV1beta1, config.ValidateV1beta1Update
+			},
+		})
+		return r
+	}
 	alpha, beta := admissionregistrationv1alpha1.SchemeGroupVersion, admissionregistrationv1beta1.SchemeGroupVersion
 	validatingPolicies := kind("ValidatingAdmissionPolicy", "validatingadmissionpolicies", "Spec")
 	validatingPolicies.subresources = []subresource{checkedStatus(keepingMetadata, func(object, _ runtime.Object) errorList {
 		return config.ValidateStatusUpdate(object)
 	}, fieldpath.MakePathOrDie("metadata"))}
+	validatingPolicies.storage = validatingPolicyStorage
 	return []row{
 		kind("MutatingAdmissionPolicy", "mutatingadmissionpolicies", "Spec", beta, alpha),
 		kind("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "Spec", beta, alpha),
-		kind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "Webhooks"),
+		webhooks("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
 		validatingPolicies,
 		kind("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "Spec"),
-		kind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "Webhooks"),
+		webhooks("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
 	}
 }

@@ -84,7 +84,7 @@ func coreRows() []row {
 	accounts.strategy.returnsDeleted = true
 	accounts.strategy.warnings = warns(serviceAccountWarnings)
 	accounts.subresources = []subresource{{
-		name: "token", verbs: []string{"create"}, kind: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"),
+		name: "token", verbs: []string{"create"}, kindIn: always(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")),
 		storage: func(parent *REST) rest.Storage { return &tokenREST{parent} },
 	}}
 
@@ -158,11 +158,11 @@ func podRow() row {
 	readWrite := []string{"get", "patch", "update"}
 	pods.subresources = []subresource{
 		stream("attach", "PodAttachOptions", func() runtime.Object { return &corev1.PodAttachOptions{} }),
-		{name: "binding", kindName: "Binding", verbs: []string{"create"}, storage: func(parent *REST) rest.Storage {
+		{name: "binding", kindIn: named("Binding"), verbs: []string{"create"}, storage: func(parent *REST) rest.Storage {
 			return &bindingREST{parent}
 		}},
 		{name: "ephemeralcontainers", verbs: readWrite, storage: part(updating(preparePodEphemeral), checksUpdate(validateEphemeralContainers))},
-		{name: "eviction", kind: policyv1.SchemeGroupVersion.WithKind("Eviction"), verbs: []string{"create"}, storage: func(parent *REST) rest.Storage {
+		{name: "eviction", kindIn: always(policyv1.SchemeGroupVersion.WithKind("Eviction")), verbs: []string{"create"}, storage: func(parent *REST) rest.Storage {
 			return &evictionREST{parent}
 		}},
 		stream("exec", "PodExecOptions", func() runtime.Object { return &corev1.PodExecOptions{} }),

@@ -20,13 +20,14 @@ func appsRows() []row {
 	return []row{
 		{
 			stored: appsv1.SchemeGroupVersion, kind: "ControllerRevision", resource: "controllerrevisions", namespaced: true,
+			served: controllerRevisionVersions(),
 			strategy: strategy{
 				validate: checks(validateControllerRevision), validateCreate: checks(validateNewControllerRevision),
 				validateUpdate: checksUpdate(validateControllerRevisionUpdate),
 			},
 		},
 		{
-			stored: appsv1.SchemeGroupVersion, kind: "DaemonSet", resource: "daemonsets", namespaced: true,
+			stored: appsv1.SchemeGroupVersion, kind: "DaemonSet", resource: "daemonsets", namespaced: true, served: daemonSetVersions(),
 			shortNames: []string{"ds"}, categories: all, subresources: []subresource{checkedStatus(nil, checksUpdate(validateDaemonSetStatus))},
 			strategy: strategy{
 				generation: []string{"Spec"}, defaults: each(defaultDaemonSet), validate: checks(validateDaemonSet),
@@ -38,7 +39,7 @@ func appsRows() []row {
 			},
 		},
 		{
-			stored: appsv1.SchemeGroupVersion, kind: "Deployment", resource: "deployments", namespaced: true,
+			stored: appsv1.SchemeGroupVersion, kind: "Deployment", resource: "deployments", namespaced: true, served: deploymentVersions(),
 			shortNames: []string{"deploy"}, categories: all,
 			subresources: []subresource{
 				scaled(func(d *appsv1.Deployment) (*int32, int32, *metav1.LabelSelector) {
@@ -57,7 +58,7 @@ func appsRows() []row {
 			},
 		},
 		{
-			stored: appsv1.SchemeGroupVersion, kind: "ReplicaSet", resource: "replicasets", namespaced: true,
+			stored: appsv1.SchemeGroupVersion, kind: "ReplicaSet", resource: "replicasets", namespaced: true, served: replicaSetVersions(),
 			shortNames: []string{"rs"}, categories: all,
 			subresources: []subresource{
 				scaled(func(s *appsv1.ReplicaSet) (*int32, int32, *metav1.LabelSelector) {
@@ -74,7 +75,7 @@ func appsRows() []row {
 			},
 		},
 		{
-			stored: appsv1.SchemeGroupVersion, kind: "StatefulSet", resource: "statefulsets", namespaced: true,
+			stored: appsv1.SchemeGroupVersion, kind: "StatefulSet", resource: "statefulsets", namespaced: true, served: statefulSetVersions(),
 			shortNames: []string{"sts"}, categories: all,
 			subresources: []subresource{
 				scaled(func(s *appsv1.StatefulSet) (*int32, int32, *metav1.LabelSelector) {

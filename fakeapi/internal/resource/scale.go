@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -20,13 +24,25 @@ import (
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/printers"
 )
 
-// scaleKind is what scale subresources read and write.
+// scaleKind is what scale subresources read and write, but in the versions of a resource that scaleKindIn knows.
 func scaleKind() schema.GroupVersionKind { return autoscalingv1.SchemeGroupVersion.WithKind("Scale") }
+
+// scaleKindIn is what the scale subresource of a built-in resource reads and writes in a version: versions older than
+// autoscaling/v1 have a Scale of their own.
+func scaleKindIn(version groupVersion) schema.GroupVersionKind {
+	switch version {
+	case extensionsv1beta1.SchemeGroupVersion, appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion:
+		return version.WithKind("Scale")
+	}
+	return scaleKind()
+}
 
 // scaleREST is the storage of a scale subresource.
 type scaleREST struct {
 	parent *REST
-	// replicas is where the wanted number of replicas is, by the version of the parent.
+	// kind is what clients and admission see.
+	kind schema.GroupVersionKind
+	// replicas is where the wanted number of replicas is, by the versions of the parent.
 	replicas managedfields.ResourcePathMappings
 	// read returns spec and status of the Scale of an object, set sets the wanted number of replicas.
 	read func(object runtime.Object) (*autoscalingv1.Scale, error)
@@ -45,12 +61,23 @@ var (
 // scaled makes the scale subresource of a built-in kind.
 func scaled[T runtime.Object](read func(T) (spec *int32, status int32, selector *metav1.LabelSelector), set func(T, int32)) subresource {
 	return subresource{
-		name: "scale", verbs: []string{"get", "patch", "update"}, kind: scaleKind(),
+		name: "scale", verbs: []string{"get", "patch", "update"}, kindIn: scaleKindIn,
 		storage: func(parent *REST) rest.Storage {
+			paths := managedfields.ResourcePathMappings{}
+			for _, version := range versionsOf(parent.kind) {
+				paths[version.String()] = fieldpath.MakePathOrDie("spec", "replicas")
+			}
 			return &scaleREST{
 				parent:   parent,
-				replicas: managedfields.ResourcePathMappings{parent.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas")},
+				kind:     scaleKindIn(parent.kind.GroupVersion()),
+				replicas: paths,
 				read: func(object runtime.Object) (*autoscalingv1.Scale, error) {
+					if parent.kind != parent.storedKind {
+						var err error
+						if object, err = parent.write(object.DeepCopyObject()); err != nil {
+							return nil, err
+						}
+					}
 					spec, status, labels := read(object.(T))
 					selector, err := metav1.LabelSelectorAsSelector(labels)
 					if err != nil {
@@ -63,8 +90,11 @@ func scaled[T runtime.Object](read func(T) (spec *int32, status int32, selector 
 					return scale, nil
 				},
 				set: func(object runtime.Object, replicas int32) error {
-					set(object.(T), replicas)
-					return nil
+					if parent.kind == parent.storedKind {
+						set(object.(T), replicas)
+						return nil
+					}
+					return parent.change(object, func(stored runtime.Object) { set(stored.(T), replicas) })
 				},
 				validate: validateScale,
 			}
@@ -73,7 +103,7 @@ func scaled[T runtime.Object](read func(T) (spec *int32, status int32, selector 
 }
 
 // New implements rest.Storage.
-func (s *scaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
+func (s *scaleREST) New() runtime.Object { return mustNew(s.parent.catalogue.scheme, s.kind) }
 
 // Destroy implements rest.Storage; there is nothing to release.
 func (s *scaleREST) Destroy() {}
@@ -89,7 +119,33 @@ func (s *scaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 			return nil, apierrors.NewInternalError(err)
 		}
 	}
-	return s.scaleOf(object)
+	return s.served(object)
+}
+
+// served returns the Scale of an object in the kind that is served.
+func (s *scaleREST) served(object runtime.Object) (runtime.Object, error) {
+	scale, err := s.scaleOf(object)
+	if err != nil {
+		return nil, err
+	}
+	return s.convert(scale, s.kind)
+}
+
+// convert returns a Scale in another kind.
+func (s *scaleREST) convert(scale runtime.Object, kind schema.GroupVersionKind) (runtime.Object, error) {
+	if scale.GetObjectKind().GroupVersionKind() == kind {
+		return scale, nil
+	}
+	scheme := s.parent.catalogue.scheme
+	converted, err := scheme.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := scheme.Convert(scale, converted, nil); err != nil {
+		return nil, err
+	}
+	converted.GetObjectKind().SetGroupVersionKind(kind)
+	return converted, nil
 }
 
 // scaleOf returns the Scale of an object.
@@ -112,11 +168,11 @@ func (s *scaleREST) scaleOf(object runtime.Object) (*autoscalingv1.Scale, error)
 // Update implements rest.Updater: an update of the object that changes the number of replicas.
 func (s *scaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	validate := func(ctx context.Context, object, old runtime.Object) error {
-		scale, err := s.scaleOf(object)
+		scale, err := s.served(object)
 		if err != nil {
 			return err
 		}
-		oldScale, err := s.scaleOf(old)
+		oldScale, err := s.served(old)
 		if err != nil {
 			return err
 		}
@@ -126,13 +182,17 @@ func (s *scaleREST) Update(ctx context.Context, name string, info rest.UpdatedOb
 	if err != nil {
 		return nil, false, err
 	}
-	scale, err := s.scaleOf(object)
+	scale, err := s.served(object)
 	return scale, false, err
 }
 
 // ConvertToTable implements rest.TableConvertor.
 func (s *scaleREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return printers.NewScale(s.parent.catalogue.clock.Now).ConvertToTable(ctx, object, options)
+	scale, err := s.convert(object, scaleKind())
+	if err != nil {
+		return nil, err
+	}
+	return printers.NewScale(s.parent.catalogue.clock.Now).ConvertToTable(ctx, scale, options)
 }
 
 // scaleUpdate makes an update of the object of an update of its Scale.
@@ -166,14 +226,23 @@ func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	if oldScale.ManagedFields, err = managed.ToSubresource(); err != nil {
 		return nil, err
 	}
-	updated, err := u.info.UpdatedObject(ctx, oldScale)
+	given, err := u.scale.convert(oldScale, u.scale.kind)
 	if err != nil {
 		return nil, err
 	}
-	scale, ok := updated.(*autoscalingv1.Scale)
-	if !ok {
+	updated, err := u.info.UpdatedObject(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	if reflect.TypeOf(updated) != reflect.TypeOf(given) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected a Scale, got %T", updated))
 	}
+	updated.GetObjectKind().SetGroupVersionKind(u.scale.kind)
+	converted, err := u.scale.convert(updated, scaleKind())
+	if err != nil {
+		return nil, err
+	}
+	scale := converted.(*autoscalingv1.Scale)
 	if u.scale.validate != nil {
 		if errs := u.scale.validate(scale); len(errs) > 0 {
 			return nil, apierrors.NewInvalid(scaleKind().GroupKind(), scale.Name, errs)

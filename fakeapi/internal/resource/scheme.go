@@ -16,6 +16,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/config"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/openapi"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/apiregistration"
 )
 
@@ -25,6 +27,10 @@ type machinery struct {
 	codecs     serializer.CodecFactory
 	parameters runtime.ParameterCodec
 	rows       []row
+	// together names kinds that are served in several groups.
+	together map[schema.GroupKind]string
+	// types are those of the built-in kinds in the expressions of policies.
+	types *config.Types
 }
 
 // sharedMachinery is built once a process and not changed after.
@@ -52,9 +58,9 @@ func newMachinery() *machinery {
 			object, err := scheme.New(row.storageKind())
 			utilruntime.Must(err)
 			scheme.AddTypeDefaultingFunc(object, func(o any) { row.strategy.defaults(o.(runtime.Object)) })
-			for _, gvk := range row.kinds() {
-				if gvk != row.storageKind() {
-					utilruntime.Must(addDefaultsThroughStored(scheme, gvk, &row))
+			for _, version := range row.versions() {
+				if version.GroupVersion != row.stored {
+					utilruntime.Must(addDefaultsThroughStored(scheme, &row, version))
 				}
 			}
 		}
@@ -67,7 +73,6 @@ func newMachinery() *machinery {
 		}
 	}
 	scheme.AddTypeDefaultingFunc(&authenticationv1.TokenRequest{}, defaultTokenRequest)
-	addRetiredDefaults(scheme)
 	utilruntime.Must(addSameShapeConversions(scheme))
 	utilruntime.Must(addHandWrittenConversions(scheme))
 	utilruntime.Must(addQueryConversions(scheme))
@@ -77,12 +82,14 @@ func newMachinery() *machinery {
 			serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf()),
 		parameters: runtime.NewParameterCodec(scheme),
 		rows:       rows,
+		together:   kindsTogether(rows),
+		types:      config.NewTypes(openapi.Schema),
 	}
 }
 
-// addDefaultsThroughStored defaults a version that has the same fields as the stored one.
-func addDefaultsThroughStored(scheme *runtime.Scheme, gvk schema.GroupVersionKind, row *row) error {
-	object, err := scheme.New(gvk)
+// addDefaultsThroughStored defaults a version by what is defaulted in the stored one.
+func addDefaultsThroughStored(scheme *runtime.Scheme, row *row, version servedVersion) error {
+	object, err := scheme.New(version.WithKind(row.kind))
 	if err != nil {
 		return err
 	}
@@ -90,14 +97,23 @@ func addDefaultsThroughStored(scheme *runtime.Scheme, gvk schema.GroupVersionKin
 		stored, err := scheme.New(row.storageKind())
 		utilruntime.Must(err)
 		kind := o.(runtime.Object).GetObjectKind().GroupVersionKind()
-		if throughJSON(o, stored, nil) != nil {
+		if scheme.Convert(o, stored, nil) != nil {
 			return // what cannot be converted is refused elsewhere
 		}
-		row.strategy.defaults(stored)
-		reflect.ValueOf(o).Elem().SetZero()
-		if throughJSON(stored, o, nil) == nil {
-			o.(runtime.Object).GetObjectKind().SetGroupVersionKind(kind)
+		if version.defaults != nil {
+			version.defaults(stored)
 		}
+		row.strategy.defaults(stored)
+		defaulted := mustNew(scheme, version.WithKind(row.kind))
+		if scheme.Convert(stored, defaulted, nil) != nil {
+			return
+		}
+		defaulted.GetObjectKind().SetGroupVersionKind(kind)
+		object := reflect.ValueOf(o).Elem()
+		if status := object.FieldByName("Status"); status.IsValid() { // has no defaults, and need not be the same after conversion
+			reflect.ValueOf(defaulted).Elem().FieldByName("Status").Set(status)
+		}
+		object.Set(reflect.ValueOf(defaulted).Elem())
 	})
 	return nil
 }
@@ -144,3 +160,7 @@ func throughJSON(from, to any, _ conversion.Scope) error {
 	target.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return nil
 }
+
+// Scheme returns the Go types of the built-in kinds, with the defaults and conversions of all versions, also of those
+// that are served only when asked. It is shared and must not be changed.
+func Scheme() *runtime.Scheme { return shared().scheme }

@@ -7,7 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/registry/rest"
+	storageerrors "k8s.io/apiserver/pkg/storage/errors"
 	"k8s.io/utils/ptr"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/store"
 )
 
 // Where the addresses and ports of services come from.
@@ -32,6 +35,16 @@ func serviceStorage(v *view) rest.Storage {
 		return validateService(service)
 	})
 	return &REST{v}
+}
+
+// lookUpService returns a stored service, or an apierrors.IsNotFound error. It must not be changed.
+func (c *Catalogue) lookUpService(_ context.Context, namespace, name string) (*corev1.Service, error) {
+	services := corev1.Resource("services")
+	object, err := c.store.Get(store.Key{Resource: services, Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, storageerrors.InterpretGetError(err, services, name)
+	}
+	return object.(*corev1.Service), nil
 }
 
 // othersThan returns the other services.

@@ -139,13 +139,13 @@ func (v *view) inServedVersion(s strategy) strategy {
 	}
 	if f := s.prepareCreate; f != nil {
 		s.prepareCreate = func(ctx context.Context, object runtime.Object) {
-			v.change(object, func(stored runtime.Object) { f(ctx, stored) })
+			_ = v.change(object, func(stored runtime.Object) { f(ctx, stored) }) // the checks, which come after, meet the same error
 		}
 	}
 	if f := s.prepareUpdate; f != nil {
 		s.prepareUpdate = func(ctx context.Context, object, old runtime.Object) {
 			if storedOld, err := v.write(old.DeepCopyObject()); err == nil {
-				v.change(object, func(stored runtime.Object) { f(ctx, stored, storedOld) })
+				_ = v.change(object, func(stored runtime.Object) { f(ctx, stored, storedOld) })
 			}
 		}
 	}
@@ -225,15 +225,18 @@ func (v *view) checkStoredUpdate(check func(object, old runtime.Object) field.Er
 }
 
 // change applies a function on the stored version to an object of the served version, in place.
-func (v *view) change(object runtime.Object, f func(stored runtime.Object)) {
+func (v *view) change(object runtime.Object, f func(stored runtime.Object)) error {
 	stored, err := v.write(object.DeepCopyObject())
 	if err != nil {
-		return // the checks, which come after, meet the same error
+		return err
 	}
 	f(stored)
-	if changed, err := v.read(stored); err == nil {
-		reflect.ValueOf(object).Elem().Set(reflect.ValueOf(changed).Elem())
+	changed, err := v.read(stored)
+	if err != nil {
+		return err
 	}
+	reflect.ValueOf(object).Elem().Set(reflect.ValueOf(changed).Elem())
+	return nil
 }
 
 // shallowCopy copies an object down to its metadata, so that its kind and metadata fields may be set.

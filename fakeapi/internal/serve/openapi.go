@@ -65,7 +65,7 @@ func (o *openAPI) current() (documents, error) {
 		for _, version := range group.Versions {
 			gv := schema.GroupVersion{Group: group.Name, Version: version}
 			served = append(served, gv)
-			names = append(names, documentName(gv))
+			names = append(names, openapi.DocumentName(gv))
 		}
 	}
 	custom := o.customDocuments()
@@ -101,14 +101,6 @@ func (o *openAPI) customDocuments() []*openapi.Custom {
 	}
 	o.custom = known
 	return list
-}
-
-// documentName is the name of a group version's document of version 3.
-func documentName(gv schema.GroupVersion) string {
-	if gv.Group == "" {
-		return "api/" + gv.Version
-	}
-	return "apis/" + gv.String()
 }
 
 // serveV2 answers with the document of version 2, compressed if the client likes.

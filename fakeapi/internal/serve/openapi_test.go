@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/handler3"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/openapi"
 )
 
 // A client lists the documents, gets those that it does not have by the hash in their URLs, and keeps them.
@@ -17,7 +19,7 @@ func TestOpenAPIV3(t *testing.T) {
 	list := listOpenAPI(t, router)
 	for _, group := range router.catalogue.Groups() {
 		for _, version := range group.Versions {
-			name := documentName(schema.GroupVersion{Group: group.Name, Version: version})
+			name := openapi.DocumentName(schema.GroupVersion{Group: group.Name, Version: version})
 			if list.Paths[name].ServerRelativeURL == "" {
 				t.Errorf("there is no document of %s", name)
 			}
@@ -60,7 +62,7 @@ func TestOpenAPIV3(t *testing.T) {
 func TestOpenAPIOfOptionalVersions(t *testing.T) {
 	beta := schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1beta1"}
 	router := newTestRouter(t, beta)
-	if list := listOpenAPI(t, router); list.Paths[documentName(beta)].ServerRelativeURL == "" {
+	if list := listOpenAPI(t, router); list.Paths[openapi.DocumentName(beta)].ServerRelativeURL == "" {
 		t.Errorf("there is no document of %s", beta)
 	}
 	if v2 := answer(router, "/openapi/v2", "application/json"); !strings.Contains(v2.Body.String(), "/apis/"+beta.String()+"/") {

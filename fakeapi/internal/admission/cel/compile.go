@@ -2,6 +2,7 @@ package cel
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/google/cel-go/cel"
 
@@ -19,10 +20,14 @@ type Expression struct {
 	Source string
 	// Type is the type that the expression evaluates to; nil when it does not compile.
 	Type *cel.Type
+	// Purpose is the place that it was compiled for.
+	Purpose Purpose
 	// Err is why the expression does not compile, worded as the API words it.
 	Err *apiservercel.Error
 
 	program cel.Program
+	// traced makes the program that traces the expression, once; nil when it does not compile.
+	traced func() (*traced, error)
 }
 
 // Compile compiles an expression that sees no variables; params says whether the policy has a spec.paramKind.
@@ -53,7 +58,10 @@ func compile(envs *environment.EnvSet, source string, purpose Purpose, mode Mode
 	if err != nil {
 		return failed(source, apiservercel.ErrorTypeInternal, err, "program instantiation failed: %v", err)
 	}
-	return &Expression{Source: source, Type: ast.OutputType(), program: program}
+	return &Expression{
+		Source: source, Purpose: purpose, Type: ast.OutputType(), program: program,
+		traced: sync.OnceValues(func() (*traced, error) { return trace(env, source) }),
+	}
 }
 
 func returnsOneOf(ast *cel.Ast, want []*cel.Type) bool {

@@ -26,6 +26,10 @@ type Result struct {
 	Err error
 }
 
+// Observe is told what an expression came to, or the error that ended all evaluation. It may trace the expression in the
+// evaluation.
+type Observe func(ctx context.Context, e *Evaluation, x *Expression, r Result)
+
 // Evaluation evaluates expressions on one input. They share the values of the variables, each evaluated when first
 // read, and a cost budget. An Evaluation belongs to one goroutine; its input must not change while it lasts.
 type Evaluation struct {
@@ -33,7 +37,7 @@ type Evaluation struct {
 	budget     int64
 	// variables is the cost of the variables read since the last expression ended.
 	variables int64
-	observe   func(*Expression, Result) // nil when nobody asks
+	observe   Observe // nil when nobody asks
 }
 
 // Evaluate begins an evaluation with a budget of cost units. The scope is nil for expressions that see no variables.
@@ -66,16 +70,16 @@ func (e *Evaluation) Budget() int64 { return e.budget }
 func (e *Evaluation) Eval(ctx context.Context, x *Expression) (Result, error) {
 	result, err := e.eval(ctx, x)
 	if err != nil {
-		e.observed(x, Result{Err: err})
+		e.observed(ctx, x, Result{Err: err})
 		return result, err
 	}
-	e.observed(x, result)
+	e.observed(ctx, x, result)
 	return result, nil
 }
 
-func (e *Evaluation) observed(x *Expression, r Result) {
+func (e *Evaluation) observed(ctx context.Context, x *Expression, r Result) {
 	if e.observe != nil {
-		e.observe(x, r)
+		e.observe(ctx, e, x, r)
 	}
 }
 

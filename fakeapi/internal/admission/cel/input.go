@@ -25,9 +25,8 @@ type Input struct {
 	Namespace *corev1.Namespace
 	// Params is params; nil for null.
 	Params runtime.Object
-	// Observe, where it is not nil, is told of each evaluation, of variables too: what the expression came to, or the
-	// error that ended all evaluation.
-	Observe func(*Expression, Result)
+	// Observe, where it is not nil, is told of each evaluation, of variables too.
+	Observe Observe
 }
 
 // request is the variable request: the review request that a webhook would get, without uid and objects.

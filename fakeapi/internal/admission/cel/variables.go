@@ -34,7 +34,7 @@ type variable struct {
 func NewScope(params bool) *Scope {
 	return &Scope{
 		params:   params,
-		declared: apiservercel.NewObjectType("kubernetes.variables", map[string]*apiservercel.DeclField{}),
+		declared: newVariablesType(),
 		envs:     map[declarations]*environment.EnvSet{},
 	}
 }
@@ -44,7 +44,7 @@ func NewScope(params bool) *Scope {
 func (s *Scope) Declare(name, source string, mode Mode) *Expression {
 	compiled := s.Compile(source, Variable, mode)
 	compiled.Path = fmt.Sprintf("spec.variables[%d].expression", len(s.variables))
-	s.declared.Fields[name] = apiservercel.NewDeclField(name, declaredType(compiled.Type), true, nil, nil)
+	declare(s.declared, name, compiled.Type)
 	s.variables = append(s.variables, variable{name: name, Expression: compiled})
 	return compiled
 }
@@ -88,9 +88,9 @@ func (s *Scope) bind(ctx context.Context, e *Evaluation) ref.Val {
 		values.Append(v.name, func(*lazy.MapValue) ref.Val {
 			value := v.evaluate(ctx, e.activation, &e.variables)
 			if err, failed := value.(*types.Err); failed {
-				e.observed(v.Expression, Result{Err: err})
+				e.observed(ctx, v.Expression, Result{Err: err})
 			} else {
-				e.observed(v.Expression, Result{Value: value})
+				e.observed(ctx, v.Expression, Result{Value: value})
 			}
 			return value
 		})
@@ -115,6 +115,16 @@ func (v variable) evaluate(ctx context.Context, activation interpreter.Activatio
 		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
 	}
 	return value
+}
+
+// newVariablesType returns the type of variables, without any.
+func newVariablesType() *apiservercel.DeclType {
+	return apiservercel.NewObjectType("kubernetes.variables", map[string]*apiservercel.DeclField{})
+}
+
+// declare adds a variable to their type, by the type that it evaluates to; nil is one that does not compile.
+func declare(variables *apiservercel.DeclType, name string, typ *cel.Type) {
+	variables.Fields[name] = apiservercel.NewDeclField(name, declaredType(typ), true, nil, nil)
 }
 
 // declaredType is the type that a variable of this type is declared with: the scalars, lists and maps, else any.

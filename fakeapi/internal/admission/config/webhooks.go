@@ -64,6 +64,11 @@ type storedHooks struct {
 var nothingStored = storedHooks{}
 
 func updateWebhooks(meta *metav1.ObjectMeta, hooks, old []hook) field.ErrorList {
+	return validateWebhooks(meta, hooks, storedWebhooks(hooks, old))
+}
+
+// storedWebhooks looks through the webhooks that an update is to replace.
+func storedWebhooks(hooks, old []hook) storedHooks {
 	stored := storedHooks{
 		sameConditions: slices.EqualFunc(hooks, old, func(a, b hook) bool { return sameConditions(a.MatchConditions, b.MatchConditions) }),
 		conditions:     sets.New[string](),
@@ -81,7 +86,7 @@ func updateWebhooks(meta *metav1.ObjectMeta, hooks, old []hook) field.ErrorList 
 			stored.conditions.Insert(condition.Expression)
 		}
 	}
-	return validateWebhooks(meta, hooks, stored)
+	return stored
 }
 
 func validateWebhooks(meta *metav1.ObjectMeta, hooks []hook, stored storedHooks) field.ErrorList {

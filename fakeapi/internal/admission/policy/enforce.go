@@ -24,6 +24,7 @@ import (
 // enforcement is what validating policies came to in one request.
 type enforcement struct {
 	authorizer authorizer.UnconditionalAuthorizer
+	traceAll   bool // tell what the parts of every expression came to, not only of those that failed
 	trail      auditTrail
 	denial     *denial // the first one, which the client is told
 }
@@ -60,7 +61,7 @@ func (e *enforcement) evaluate(ctx context.Context, c *candidate[*validations], 
 	c.step.Outcome = decision.Skipped
 	var told []string
 	for _, param := range c.params {
-		in.Params, in.Observe = param, observer(&c.step, param)
+		in.Params, in.Observe = param, observer(&c.step, param, e.traceAll)
 		verdict := c.policy.program().evaluate(ctx, in)
 		if verdict.skippedBy != "" {
 			told = append(told, withParam(param, "matchConditions "+strconv.Quote(verdict.skippedBy)+" is false"))

@@ -190,7 +190,7 @@ func (r *mutatingRun) input(ctx context.Context, c *candidate[*mutations], param
 	if err != nil {
 		return nil, err
 	}
-	in.Authorizer, in.Params, in.Observe = r.authorizer, param, observer(&c.step, param)
+	in.Authorizer, in.Params, in.Observe = r.authorizer, param, observer(&c.step, param, r.options.TraceAll)
 	return in, nil
 }
 

@@ -49,7 +49,7 @@ func compileMutations(spec *admissionregistrationv1.MutatingAdmissionPolicySpec)
 func (m *mutation) evaluate(ctx context.Context, scope *cel.Scope, in *cel.Input) (ref.Val, error) {
 	if m.expression.Err != nil {
 		if in.Observe != nil {
-			in.Observe(m.expression, cel.Result{Err: m.expression.Err})
+			in.Observe(ctx, nil, m.expression, cel.Result{Err: m.expression.Err})
 		}
 		return nil, m.expression.Err
 	}

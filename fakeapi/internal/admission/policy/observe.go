@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"context"
+
 	"github.com/google/cel-go/common/types"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,10 +12,11 @@ import (
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/cel"
 )
 
-// observer writes the evaluations of a policy with a param into the step that records it.
-func observer(step *decision.Step, param runtime.Object) func(*cel.Expression, cel.Result) {
+// observer writes the evaluations of a policy with a param into the step that records it, with the parts of those that
+// failed or, with traceAll, of all.
+func observer(step *decision.Step, param runtime.Object, traceAll bool) cel.Observe {
 	name := paramName(param)
-	return func(x *cel.Expression, r cel.Result) {
+	return func(ctx context.Context, evaluation *cel.Evaluation, x *cel.Expression, r cel.Result) {
 		e := decision.Evaluation{Expression: x.Path, Param: name, Result: decision.Value}
 		switch {
 		case r.Err != nil:
@@ -22,6 +25,11 @@ func observer(step *decision.Step, param runtime.Object) func(*cel.Expression, c
 			e.Result = decision.True
 		case r.Value == types.False:
 			e.Result = decision.False
+		}
+		if evaluation != nil && (traceAll || e.Result == decision.Error || e.Result == decision.False && x.Purpose == cel.Validation) {
+			for _, p := range evaluation.Trace(ctx, x) {
+				e.Parts = append(e.Parts, decision.Part{Expression: p.Source, Filled: p.Filled, Value: p.Value, Failed: p.Failed})
+			}
 		}
 		step.Evaluations = append(step.Evaluations, e)
 	}

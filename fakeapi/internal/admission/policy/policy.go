@@ -38,6 +38,9 @@ type Options struct {
 	// TypeConverter returns the schema of a kind, by which applyConfiguration mutations are merged, or nil where there is
 	// none: then no policy can mutate objects of the kind.
 	TypeConverter func(schema.GroupVersionKind) managedfields.TypeConverter
+	// TraceAll makes steps tell what the parts of every expression came to, which evaluates each twice. Otherwise they
+	// tell of validations that are false and of errors.
+	TraceAll bool
 }
 
 // policy is a bound policy of either kind. P is what its expressions compile to.

@@ -41,7 +41,7 @@ func (v *Validating) Validate(ctx context.Context, a admission.Attributes, o adm
 		return nil
 	}
 	objects := versions.Of(a, o)
-	run := &enforcement{authorizer: cel.CacheDecisions(v.options.Authorizer)}
+	run := &enforcement{authorizer: cel.CacheDecisions(v.options.Authorizer), traceAll: v.options.TraceAll}
 	considered := candidates(ctx, validatingPlugin, &v.options, policies, a, o, objects)
 	steps := make([]decision.Step, 0, len(considered))
 	defer func() { report(steps...) }()

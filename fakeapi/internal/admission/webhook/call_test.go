@@ -24,10 +24,9 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/services"
 )
 
 type sideEffectClass = admissionregistrationv1.SideEffectClass
@@ -149,7 +148,7 @@ func TestSendFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			server, caBundle := serve(t, tt.handler, nil)
-			answer, call, err := newOptions(t, NewClients(nil, nil)).send(t.Context(), hookAt(server.URL, caBundle), reviewOf(tt.version), true)
+			answer, call, err := newOptions(t, NewClients(services.Resolver{})).send(t.Context(), hookAt(server.URL, caBundle), reviewOf(tt.version), true)
 			if !strings.Contains(errorText(err), tt.err) || (err == nil) != (tt.err == "") {
 				t.Fatalf("error %v, want %q", err, tt.err)
 			}
@@ -192,7 +191,7 @@ func TestSendTLS(t *testing.T) {
 			if tt.bundle != nil {
 				caBundle = tt.bundle(caBundle)
 			}
-			_, _, err := newOptions(t, NewClients(nil, nil)).send(t.Context(), hookAt(server.URL, caBundle), reviewOf("v1"), true)
+			_, _, err := newOptions(t, NewClients(services.Resolver{})).send(t.Context(), hookAt(server.URL, caBundle), reviewOf("v1"), true)
 			if !strings.Contains(errorText(err), tt.err) || (err == nil) != (tt.err == "") {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
@@ -216,7 +215,7 @@ func TestSendRequest(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	caBundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	options := newOptions(t, NewClients(nil, nil))
+	options := newOptions(t, NewClients(services.Resolver{}))
 
 	for path, want := range map[string]string{"": "/", "/": "/", "/a/b": "/a/b", "/a/": "/a", "//a/../b": "/b"} {
 		if _, _, err := options.send(t.Context(), hookAt(server.URL+path, caBundle), reviewOf("v1"), true); err != nil {
@@ -251,7 +250,7 @@ func TestSendTimeouts(t *testing.T) {
 	block := make(chan struct{})
 	server, caBundle := serve(t, func(w http.ResponseWriter, r *http.Request) { <-block }, nil)
 	t.Cleanup(func() { close(block) })
-	options := newOptions(t, NewClients(nil, nil))
+	options := newOptions(t, NewClients(services.Resolver{}))
 
 	h := hookAt(server.URL, caBundle)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -289,56 +288,8 @@ func TestSendRetriesAfter(t *testing.T) {
 		}
 		allowing(w, r)
 	}, nil)
-	if _, _, err := newOptions(t, NewClients(nil, nil)).send(t.Context(), hookAt(server.URL, caBundle), reviewOf("v1"), true); err != nil || calls.Load() != 2 {
+	if _, _, err := newOptions(t, NewClients(services.Resolver{})).send(t.Context(), hookAt(server.URL, caBundle), reviewOf("v1"), true); err != nil || calls.Load() != 2 {
 		t.Errorf("%d calls, error %v", calls.Load(), err)
-	}
-}
-
-// services are the stored services, by namespace and name.
-type services map[string]corev1.ServiceSpec
-
-func (s services) Service(_ context.Context, namespace, name string) (*corev1.Service, error) {
-	spec, ok := s[namespace+"/"+name]
-	if !ok {
-		return nil, apierrors.NewNotFound(corev1.Resource("services"), name)
-	}
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}, nil
-}
-
-func TestResolve(t *testing.T) {
-	port := []corev1.ServicePort{{Port: 443}, {Port: 8443}}
-	clients := NewClients(services{
-		"a/cluster":  {Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.1", Ports: port},
-		"a/headless": {Type: corev1.ServiceTypeClusterIP, ClusterIP: corev1.ClusterIPNone, Ports: port},
-		"a/node":     {Type: corev1.ServiceTypeNodePort, ClusterIP: "10.0.0.2", Ports: port},
-		"a/external": {Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
-		"a/odd":      {Type: "Odd"},
-		"a/mapped":   {Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.3", Ports: port},
-	}, map[string]string{"a/mapped": "127.0.0.1:1", "a/mapped:8443": "127.0.0.1:2", "b/unknown": "127.0.0.1:3"})
-	for _, tt := range []struct {
-		namespace, name string
-		port            int32
-		want, err       string
-	}{
-		{"a", "cluster", 443, "10.0.0.1:443", ""},
-		{"a", "cluster", 8443, "10.0.0.1:8443", ""},
-		{"a", "cluster", 80, "", `no service port 80 found for service "cluster"`},
-		{"a", "headless", 443, "", `cannot route to service with ClusterIP "None"`},
-		{"a", "node", 443, "10.0.0.2:443", ""},
-		{"a", "external", 99, "localhost:99", ""},
-		{"a", "odd", 443, "", `unsupported service type "Odd"`},
-		{"a", "missing", 443, "", `service "missing" not found`},
-		{"a", "mapped", 443, "127.0.0.1:1", ""},
-		{"a", "mapped", 8443, "127.0.0.1:2", ""},
-		{"b", "unknown", 443, "127.0.0.1:3", ""},
-	} {
-		got, err := clients.resolve(t.Context(), serviceReference{namespace: tt.namespace, name: tt.name, port: tt.port})
-		if got != tt.want || errorText(err) != tt.err {
-			t.Errorf("%s/%s:%d: %q, %v; want %q, %q", tt.namespace, tt.name, tt.port, got, err, tt.want, tt.err)
-		}
-	}
-	if _, err := NewClients(nil, nil).resolve(t.Context(), serviceReference{namespace: "a", name: "x", port: 443}); errorText(err) != `service "x" not found` {
-		t.Errorf("without services: %v", err)
 	}
 }
 
@@ -359,20 +310,20 @@ func TestSendToService(t *testing.T) {
 	})
 	h := &hook{name: "w.example.com", client: config}
 
-	_, call, err := newOptions(t, NewClients(nil, map[string]string{"ns/hook": address})).send(t.Context(), h, reviewOf("v1"), false)
+	_, call, err := newOptions(t, NewClients(services.Resolver{Addresses: map[string]string{"ns/hook": address}})).send(t.Context(), h, reviewOf("v1"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if host != "hook.ns.svc:443" || protocol != "HTTP/1.1" || serverName != "hook.ns.svc" || call.URL != "https://hook.ns.svc:443/here?timeout=30s" {
 		t.Errorf("Host %s, %s, SNI %s, URL %s", host, protocol, serverName, call.URL)
 	}
-	_, _, err = newOptions(t, NewClients(services{}, nil)).send(t.Context(), h, reviewOf("v1"), false)
+	_, _, err = newOptions(t, NewClients(services.Resolver{})).send(t.Context(), h, reviewOf("v1"), false)
 	if want := `Post "https://hook.ns.svc:443/here?timeout=30s": service "hook" not found`; !strings.Contains(errorText(err), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	other, caBundle := serve(t, handler, named("other.ns.svc"))
 	h.client.caBundle = string(caBundle)
-	_, _, err = newOptions(t, NewClients(nil, map[string]string{"ns/hook": other.Listener.Addr().String()})).send(t.Context(), h, reviewOf("v1"), false)
+	_, _, err = newOptions(t, NewClients(services.Resolver{Addresses: map[string]string{"ns/hook": other.Listener.Addr().String()}})).send(t.Context(), h, reviewOf("v1"), false)
 	if want := "x509: certificate is valid for other.ns.svc, not hook.ns.svc"; !strings.Contains(errorText(err), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -16,13 +15,14 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 	"k8s.io/utils/lru"
+
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/services"
 )
 
 const (
@@ -68,22 +68,15 @@ func newClientConfig(source *admissionregistrationv1.WebhookClientConfig) client
 
 // Clients make the calls of webhooks and keep the connections. They may be used by many requests at once.
 type Clients struct {
-	services   Services
-	endpoints  map[string]string
+	services   services.Resolver
 	serializer runtime.NegotiatedSerializer
 
 	mu   sync.Mutex
 	kept *lru.Cache
 }
 
-// Services looks up the services that clientConfig.service names.
-type Services interface {
-	Service(ctx context.Context, namespace, name string) (*corev1.Service, error)
-}
-
-// NewClients returns the clients of one server. Endpoints say where to connect to for a service, before services are
-// asked: from "namespace/name" or "namespace/name:port" to "host:port". Services may be nil.
-func NewClients(services Services, endpoints map[string]string) *Clients {
+// NewClients returns the clients of one server. The resolver finds the services that clientConfig.service names.
+func NewClients(resolver services.Resolver) *Clients {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{admissionv1beta1.AddToScheme, admissionv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -92,8 +85,7 @@ func NewClients(services Services, endpoints map[string]string) *Clients {
 	}
 	codec := serializer.NewCodecFactory(scheme).LegacyCodec(admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion)
 	return &Clients{
-		services:   services,
-		endpoints:  endpoints,
+		services:   resolver,
 		serializer: serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{Serializer: codec}),
 		kept: lru.NewWithEvictionFunc(clientsKept, func(_ lru.Key, client any) {
 			client.(*rest.RESTClient).Client.CloseIdleConnections()
@@ -148,7 +140,7 @@ func (c *Clients) newClient(config clientConfig) (*rest.RESTClient, error) {
 		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 	})
 	if config.service.name != "" {
-		roundTripper = &serviceTransport{clients: c, service: config.service, host: server.host, delegate: roundTripper}
+		roundTripper = &serviceTransport{services: c.services, service: config.service, host: server.host, delegate: roundTripper}
 	}
 	return rest.UnversionedRESTClientForConfigAndClient(&rest.Config{
 		Host:    "https://" + server.host,

@@ -1,0 +1,25 @@
+// Package v2 is version v2 of the API group net.example.com, a spoke of v1.
+// +kubebuilder:object:generate=true
+// +groupName=net.example.com
+package v2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// GroupVersion is the group version of the package's kinds.
+	GroupVersion = schema.GroupVersion{Group: "net.example.com", Version: "v2"}
+
+	// SchemeBuilder adds the package's kinds to a scheme.
+	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
+		scheme.AddKnownTypes(GroupVersion, &Relay{}, &RelayList{})
+		metav1.AddToGroupVersion(scheme, GroupVersion)
+		return nil
+	})
+
+	// AddToScheme adds the package's kinds to a scheme.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
