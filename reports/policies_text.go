@@ -44,11 +44,19 @@ func (p *printer) policyCase(r Result, width int) {
 		Pass: {"pass", sgrGreen}, Fail: {"FAIL", sgrBold + ";" + sgrRed}, Error: {"ERROR", sgrBold + ";" + sgrRed},
 		NotRun: {"-", sgrYellow}, KnownFail: {"KNOWN", sgrYellow},
 	}[r.Outcome]
-	text := fmt.Sprintf("%-*s", width, caseName(r))
+	told := fmt.Sprintf("%-*s", width, caseName(r))
 	if why := rulings(r.Decided); why != "" {
-		text += "  " + p.paint(sgrFaint, why)
+		told += "  " + p.paint(sgrFaint, why)
 	}
-	p.line("  " + p.paint(outcome.sgr, fmt.Sprintf("%-5s", outcome.label)) + " " + text)
+	p.line("  " + p.paint(outcome.sgr, fmt.Sprintf("%-5s", outcome.label)) + " " + told)
+	if r.Outcome != Pass {
+		return // it has been described at length
+	}
+	for _, step := range r.Transcript {
+		var t text
+		t.add(faint, 0, "%s", step.Decision)
+		p.lines(8, t)
+	}
 }
 
 // gravest are the rulings in the order in which they are worth a mention.

@@ -84,7 +84,7 @@ type Result struct {
 	Start time.Time `json:"start"`
 	// Duration is how long the case took, in nanoseconds.
 	Duration time.Duration `json:"duration"`
-	// Transcript are the steps as they went; kept for cases that did not pass.
+	// Transcript are the steps as they went; kept for cases that did not pass, and where the run was to explain all.
 	Transcript []Step `json:"transcript,omitempty"`
 	// Decided is what policies decided in the steps, in order; known in policy tests, on servers that record decisions.
 	Decided []Decided `json:"decided,omitempty"`

@@ -36,6 +36,7 @@ type policyTestFlags struct {
 	focus       string
 	out         string
 	coverageMin int
+	explain     bool
 }
 
 func policyTestCommand() *cobra.Command {
@@ -73,6 +74,7 @@ table is wrong, 3 the environment failed.`,
 	set.StringVar(&flags.focus, "focus", "", "run the cases whose id or title this regular `EXPRESSION` matches")
 	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html and report.md to this `DIR`")
 	set.IntVar(&flags.coverageMin, "coverage-min", 0, "fail when less than this many `PERCENT` of the expressions' outcomes are covered")
+	set.BoolVar(&flags.explain, "explain", false, "tell of each case what was decided, and why, also when it passed")
 	addTargetFlags(set, &flags.target)
 	return command
 }
@@ -118,7 +120,9 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 		Selection: reports.Selection{Focus: flags.focus}, Start: time.Now(),
 		PolicyTests: &reports.PolicyTests{CoverageMin: flags.coverageMin, Policies: []reports.PolicyCoverage{}},
 	}
-	outcome, failed := policy.Run(ctx, chosen, policy.Options{Target: flags.target, Procs: runtime.GOMAXPROCS(0)})
+	outcome, failed := policy.Run(ctx, chosen, policy.Options{
+		Target: flags.target, Procs: runtime.GOMAXPROCS(0), Explain: flags.explain,
+	})
 	run.End = time.Now()
 	if outcome.Target.Name != "" {
 		run.Target = reports.TargetInfo(outcome.Target)

@@ -22,6 +22,7 @@ func TestPolicyTest(t *testing.T) {
 		"passed":              {[]string{examples + "required-labels"}, 0, "verdict: passed", ""},
 		"what decided":        {[]string{examples + "required-labels"}, 0, "no-labels                           denied by required-labels validations[0] (policy.yaml:22)", ""},
 		"coverage":            {[]string{examples + "required-labels", "--coverage-min", "100"}, 0, "required-labels        9 of 9  100%", ""},
+		"explained":           {[]string{examples + "required-labels", "--explain"}, 0, "        CREATE deployments.apps all-there-", ""},
 		"a failure":           {[]string{decided, "--focus", "not-as-expected"}, 1, "FAIL  not-as-expected", ""},
 		"too little coverage": {[]string{decided, "--coverage-min", "100"}, 1, "and at least 100% was wanted", ""},
 		"a selection":         {[]string{decided, "--focus", "/denied"}, 0, "verdict: partial", ""},

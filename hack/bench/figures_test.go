@@ -48,6 +48,17 @@ var comparisons = []struct {
 	{"processor time per converted read", "ms", false, 0},
 	{"list of 500 converted", "ms", false, 4},
 	{"processor time per converted list", "ms", false, 0},
+	{policyFigure("creates", 0, 0), "1/s", true, 0},
+	{policyFigure("creates", 1, 1), "1/s", true, 0},
+	{policyFigure("creates", 50, 1), "1/s", true, 0},
+	{policyFigure("creates", 50, 50), "1/s", true, 5},
+	{policyFigure("creates", 500, 1), "1/s", true, 0},
+	{policyFigure("creates", 500, 500), "1/s", true, 0},
+	{policyFigure("added latency", 1, 1), "ms", false, 0},
+	{policyFigure("added latency", 50, 1), "ms", false, 0},
+	{policyFigure("added latency", 50, 50), "ms", false, 0},
+	{policyFigure("added latency", 500, 1), "ms", false, 0},
+	{policyFigure("added latency", 500, 500), "ms", false, 0},
 }
 
 // limits are the figures of servers in this process, and what they are to stay below.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -29,6 +30,9 @@ type Options struct {
 	Target target.Options
 	// Procs is how many cases run side by side on servers of their own; one when 0.
 	Procs int
+	// Explain gives the results of cases that passed a transcript of their steps too, with the server's account of its
+	// decisions.
+	Explain bool
 }
 
 // Outcome is what a run came to.
@@ -195,6 +199,22 @@ func (r *run) one(ctx context.Context, t target.Target, index int, c *fixtures.L
 			result.Decided = append(result.Decided, r.coverage.decided(c, step.Step, recorder.Decisions(step.AuditID))...)
 		}
 	}
+	if r.options.Explain && result.Outcome == reports.Pass {
+		result.Transcript = explained(t, answered)
+	}
 	r.results[index] = &result
 	return server, nil
+}
+
+// explained are the requests of a case's steps with the server's account of what was decided.
+func explained(t target.Target, answered []reports.Step) []reports.Step {
+	var steps []reports.Step
+	for _, step := range answered {
+		if !strings.HasPrefix(step.Step, "steps[") {
+			continue
+		}
+		step.Decision = t.Explain(step.AuditID)
+		steps = append(steps, step)
+	}
+	return steps
 }

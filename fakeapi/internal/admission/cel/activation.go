@@ -7,33 +7,20 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// activation holds the values of the variables in one evaluation.
+// activation holds the values of the variables in one evaluation, each made when it is first read: most expressions read
+// few of them.
 type activation struct {
-	object, oldObject, request, namespace, params ref.Val
-	authorizer, requestResource                   ref.Val // nil: not bound
-	variables                                     ref.Val // nil: not bound
-}
+	in   *Input
+	bind func() ref.Val // makes variables; nil where there are none
 
-func newActivation(in *Input, request *admissionv1.AdmissionRequest) *activation {
-	a := &activation{
-		object:    objectValue(in.Attributes.VersionedObject.Object()),
-		oldObject: objectValue(in.Attributes.VersionedOldObject.Object()),
-		request:   common.SchemalessTypedToVal(request),
-		namespace: common.SchemalessTypedToVal(in.namespaceObject()),
-		params:    objectValue(in.Params),
-	}
-	if in.Authorizer != nil {
-		a.authorizer = library.NewAuthorizerVal(in.Attributes.GetUserInfo(), in.Authorizer)
-		a.requestResource = library.NewResourceAuthorizerVal(in.Attributes.GetUserInfo(), in.Authorizer, in.Attributes)
-	}
-	return a
+	object, oldObject, request, namespace, params ref.Val // nil: not read yet
+	authorizer, requestResource, variables        ref.Val // nil: not read yet
 }
 
 // objectValue is an object as expressions see it: like its JSON, read from the Go value when asked for.
@@ -45,14 +32,14 @@ func objectValue(object runtime.Object) ref.Val {
 }
 
 // convertObjects gives the objects the form of JSON, whose parts can become parts of a patch.
-func (a *activation) convertObjects(in *Input) error {
+func (a *activation) convertObjects() error {
 	for _, c := range []struct {
 		name  string
 		from  runtime.Object
 		value *ref.Val
 	}{
-		{objectVar, in.Attributes.VersionedObject.Object(), &a.object},
-		{oldObjectVar, in.Attributes.VersionedOldObject.Object(), &a.oldObject},
+		{objectVar, a.in.Attributes.VersionedObject.Object(), &a.object},
+		{oldObjectVar, a.in.Attributes.VersionedOldObject.Object(), &a.oldObject},
 	} {
 		if _, ok := c.from.(*unstructured.Unstructured); ok || c.from == nil {
 			continue
@@ -68,26 +55,47 @@ func (a *activation) convertObjects(in *Input) error {
 
 // ResolveName implements interpreter.Activation.
 func (a *activation) ResolveName(name string) (any, bool) {
+	in := a.in
 	switch name {
 	case objectVar:
-		return a.object, true
+		return once(&a.object, func() ref.Val { return objectValue(in.Attributes.VersionedObject.Object()) }), true
 	case oldObjectVar:
-		return a.oldObject, true
+		return once(&a.oldObject, func() ref.Val { return objectValue(in.Attributes.VersionedOldObject.Object()) }), true
 	case requestVar:
-		return a.request, true
+		return once(&a.request, func() ref.Val { return common.SchemalessTypedToVal(in.request()) }), true
 	case namespaceVar:
-		return a.namespace, true
+		return once(&a.namespace, func() ref.Val { return common.SchemalessTypedToVal(in.namespaceObject()) }), true
 	case paramsVar:
-		return a.params, true
-	case authorizerVar:
-		return a.authorizer, a.authorizer != nil
-	case requestResourceVar:
-		return a.requestResource, a.requestResource != nil
+		return once(&a.params, func() ref.Val { return objectValue(in.Params) }), true
 	case variablesVar:
-		return a.variables, a.variables != nil
+		if a.bind == nil {
+			return nil, false
+		}
+		return once(&a.variables, a.bind), true
+	}
+	if in.Authorizer == nil {
+		return nil, false
+	}
+	switch name {
+	case authorizerVar:
+		return once(&a.authorizer, func() ref.Val {
+			return library.NewAuthorizerVal(in.Attributes.GetUserInfo(), in.Authorizer)
+		}), true
+	case requestResourceVar:
+		return once(&a.requestResource, func() ref.Val {
+			return library.NewResourceAuthorizerVal(in.Attributes.GetUserInfo(), in.Authorizer, in.Attributes)
+		}), true
 	default:
 		return nil, false
 	}
+}
+
+// once makes a value when it is first asked for.
+func once(value *ref.Val, make func() ref.Val) ref.Val {
+	if *value == nil {
+		*value = make()
+	}
+	return *value
 }
 
 // Parent implements interpreter.Activation.

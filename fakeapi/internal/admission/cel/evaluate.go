@@ -31,7 +31,7 @@ type Result struct {
 type Observe func(ctx context.Context, e *Evaluation, x *Expression, r Result)
 
 // Evaluation evaluates expressions on one input. They share the values of the variables, each evaluated when first
-// read, and a cost budget. An Evaluation belongs to one goroutine.
+// read, and a cost budget. An Evaluation belongs to one goroutine; its input must not change while it lasts.
 type Evaluation struct {
 	activation *activation
 	budget     int64
@@ -42,23 +42,23 @@ type Evaluation struct {
 
 // Evaluate begins an evaluation with a budget of cost units. The scope is nil for expressions that see no variables.
 func (s *Scope) Evaluate(ctx context.Context, in *Input, budget int64) *Evaluation {
-	return s.begin(ctx, newActivation(in, in.request(in.Resource)), in.Observe, budget)
+	return s.begin(ctx, &activation{in: in}, budget)
 }
 
 // EvaluatePatch is Evaluate for the expressions of mutations: what they read of the objects can become part of a patch.
 // An error says that an object has no JSON form.
 func (s *Scope) EvaluatePatch(ctx context.Context, in *Input, budget int64) (*Evaluation, error) {
-	a := newActivation(in, in.request(in.Resource))
-	if err := a.convertObjects(in); err != nil {
+	a := &activation{in: in}
+	if err := a.convertObjects(); err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, a, in.Observe, budget), nil
+	return s.begin(ctx, a, budget), nil
 }
 
-func (s *Scope) begin(ctx context.Context, a *activation, observe Observe, budget int64) *Evaluation {
-	e := &Evaluation{activation: a, budget: budget, observe: observe}
+func (s *Scope) begin(ctx context.Context, a *activation, budget int64) *Evaluation {
+	e := &Evaluation{activation: a, budget: budget, observe: a.in.Observe}
 	if s != nil {
-		a.variables = s.bind(ctx, e)
+		a.bind = func() ref.Val { return s.bind(ctx, e) }
 	}
 	return e
 }

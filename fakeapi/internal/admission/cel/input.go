@@ -30,13 +30,13 @@ type Input struct {
 }
 
 // request is the variable request: the review request that a webhook would get, without uid and objects.
-func (in *Input) request(resource schema.GroupVersionResource) *admissionv1.AdmissionRequest {
+func (in *Input) request() *admissionv1.AdmissionRequest {
 	attrs := in.Attributes
 	dryRun := attrs.IsDryRun()
 	requestKind, requestResource := metav1.GroupVersionKind(attrs.GetKind()), metav1.GroupVersionResource(attrs.GetResource())
 	return &admissionv1.AdmissionRequest{
 		Kind:               metav1.GroupVersionKind(attrs.VersionedKind),
-		Resource:           metav1.GroupVersionResource(resource),
+		Resource:           metav1.GroupVersionResource(in.Resource),
 		SubResource:        attrs.GetSubresource(),
 		RequestKind:        &requestKind,
 		RequestResource:    &requestResource,
