@@ -78,8 +78,12 @@ func (t *trial) live(ctx context.Context) error {
 	}
 	t.record.calls = t.proxy.Requests()
 	if alone > 0 && with > 0 {
-		t.record.notes = append(t.record.notes, fmt.Sprintf("A create takes %s more with the webhook: %s instead of %s (median of %d, on %s).",
-			brief(max(with-alone, 0)), brief(with), brief(alone), timedCreates, t.target.Info().Name))
+		more := "no longer"
+		if with > alone {
+			more = brief(with-alone) + " longer"
+		}
+		t.record.notes = append(t.record.notes, fmt.Sprintf("A create takes %s with the webhook: %s, without it %s (median of %d, on %s).",
+			more, brief(with), brief(alone), timedCreates, t.target.Info().Name))
 	}
 	return t.retire(ctx)
 }

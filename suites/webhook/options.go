@@ -45,11 +45,11 @@ type Environment struct {
 
 // Limits bound what takes time. A zero value means the default.
 type Limits struct {
-	// Load is how long reviews are sent at each number of concurrent ones; 250ms.
+	// Load is how long reviews are sent at each number of concurrent ones; 150ms.
 	Load time.Duration
 	// MemoryReviews is after how many reviews the growth of memory is judged; 10,000.
 	MemoryReviews int
-	// Memory is how long that may take; 3s.
+	// Memory is how long that may take; 2s.
 	Memory time.Duration
 	// Rotation is how long to wait for a new certificate to be served. At 0 the trial does not wait, and a webhook that
 	// has not taken the certificate up by its end is not judged by that.
@@ -58,13 +58,13 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	if l.Load == 0 {
-		l.Load = 250 * time.Millisecond
+		l.Load = 150 * time.Millisecond
 	}
 	if l.MemoryReviews == 0 {
 		l.MemoryReviews = 10_000
 	}
 	if l.Memory == 0 {
-		l.Memory = 3 * time.Second
+		l.Memory = 2 * time.Second
 	}
 	return l
 }

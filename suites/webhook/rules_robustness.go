@@ -137,8 +137,9 @@ func timeRules() []Rule {
 					return judgement{notRun: m.reason}
 				}
 				j := judgement{looked: m.reviews[len(m.reviews)-1]}
+				early, middle, last := m.points()
 				text := fmt.Sprintf("resident memory: %s after %d reviews, %s after %d, %s after %d",
-					mebibytes(m.bytes[0]), m.reviews[0], mebibytes(m.bytes[1]), m.reviews[1], mebibytes(m.bytes[2]), m.reviews[2])
+					mebibytes(m.bytes[early]), m.reviews[early], mebibytes(m.bytes[middle]), m.reviews[middle], mebibytes(m.bytes[last]), m.reviews[last])
 				j.notes = []string{text}
 				if m.leaks() {
 					j.findings = []finding{{message: "memory grows with the number of reviews: " + text}}
@@ -149,14 +150,22 @@ func timeRules() []Rule {
 	}
 }
 
-// leastGrowth is the growth over two fifths of the reviews from which memory is said to grow: a kibibyte a review at ten
-// thousand, more than what the pools of a runtime add after so many.
+// leastGrowth is the growth between two looks at the memory from which it is said to grow: more than what the pools of a
+// runtime add after some thousand reviews.
 const leastGrowth = 4 << 20
+
+// points are the looks at the memory that are compared: after a fifth of the reviews, when the process is warm, after three
+// fifths, and after all.
+func (m memoryGrowth) points() (early, middle, last int) {
+	n := len(m.bytes)
+	return max(n/5-1, 0), n*3/5 - 1, n - 1
+}
 
 // leaks tells that memory grew in both of the later parts, and in the last at least half as fast as in the one before.
 func (m memoryGrowth) leaks() bool {
-	middle, last := int64(m.bytes[1])-int64(m.bytes[0]), int64(m.bytes[2])-int64(m.bytes[1])
-	return middle > leastGrowth && last > leastGrowth && last > middle/2
+	early, middle, last := m.points()
+	before, after := int64(m.bytes[middle])-int64(m.bytes[early]), int64(m.bytes[last])-int64(m.bytes[middle])
+	return before > leastGrowth && after > leastGrowth && after > before/2
 }
 
 func mebibytes(bytes uint64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
