@@ -84,6 +84,8 @@ func newAreaCell(c Counts) areaCell {
 	switch {
 	case c.CaseCounts.Fail+c.CaseCounts.Error > 0:
 		cell.Mark = "bad"
+	case c.CaseCounts.All() > 0 && c.CaseCounts.Executed() == 0: // not selected
+		cell.Mark = "none"
 	case c.BehaviorCounts.Applicable() == 0:
 		cell.Mark, cell.Behaviors = "none", "none apply"
 	case c.BehaviorCounts.Held < c.BehaviorCounts.Applicable():

@@ -1,17 +1,11 @@
 package reports
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
 )
-
-// htmlBodyLimit is the length in bytes up to which the page shows a request's, a review's or an answer's body.
-const htmlBodyLimit = 64 << 10
 
 // A case that did not pass, as the page shows it.
 type (
@@ -45,7 +39,10 @@ type (
 		Calls                                []htmlCall
 		Decision                             string
 	}
-	htmlCall struct{ Hook, Review, Answer string }
+	htmlCall struct {
+		Number               int
+		Hook, Review, Answer string
+	}
 )
 
 // problemOutcomes are the outcomes of cases that a report describes at length, in the order in which it does.
@@ -174,25 +171,8 @@ func newHTMLStep(s Step, failed bool) htmlStep {
 	for _, w := range s.Warnings {
 		step.Warnings = append(step.Warnings, line(w))
 	}
-	for _, c := range s.Calls {
-		step.Calls = append(step.Calls, htmlCall{line(c.Hook), prettyBody(c.Review), prettyBody(c.Answer)})
+	for i, c := range s.Calls {
+		step.Calls = append(step.Calls, htmlCall{i + 1, line(c.Hook), prettyBody(c.Review), prettyBody(c.Answer)})
 	}
 	return step
-}
-
-// prettyBody is a body as people read it: JSON indented, and of a very long one the beginning.
-func prettyBody(body string) string {
-	var indented bytes.Buffer
-	if json.Indent(&indented, []byte(body), "", "  ") == nil {
-		body = indented.String()
-	}
-	body = strings.TrimRight(clean(body), "\n")
-	if len(body) <= htmlBodyLimit {
-		return body
-	}
-	cutAt := htmlBodyLimit
-	for cutAt > 0 && !slices.Contains([]byte("\n }"), body[cutAt]) {
-		cutAt--
-	}
-	return strings.ToValidUTF8(body[:cutAt], "") + fmt.Sprintf("\n... %d more bytes", len(body)-cutAt)
 }
