@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 	"github.com/gatehouse-dev/gatehouse/reports"
@@ -95,17 +94,27 @@ func targetOf(bundles []bundle) (string, error) {
 	return name, nil
 }
 
-// replay runs the cases of bundles again, one after the other, and tells how each compares.
+// replay runs the cases of bundles again, one after the other on one server, or on two where they must not share it, and
+// tells how each compares.
 func replay(ctx context.Context, bundles []bundle, options target.Options, stdout io.Writer) (err error) {
-	options.Needs = sets.New[fixtures.Need]()
+	var cases []*fixtures.LoadedCase
 	for _, b := range bundles {
-		options.Needs.Insert(b.c.Needs...)
+		cases = append(cases, b.c)
 	}
-	server, info, stop, err := openServer(ctx, options)
-	if err != nil {
-		return exitError{exitEnvironment, err}
+	var info reports.TargetInfo
+	servers := map[*fixtures.LoadedCase]*runner.Server{}
+	for _, part := range target.Together(options.Name, cases) {
+		options.Needs = target.Needs(part)
+		server, opened, stop, openErr := openServer(ctx, options)
+		if openErr != nil {
+			return exitError{exitEnvironment, openErr}
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		info = opened
+		for _, c := range part {
+			servers[c] = server
+		}
 	}
-	defer func() { err = errors.Join(err, stop()) }()
 	status := 0
 	for i, b := range bundles {
 		if ctx.Err() != nil {
@@ -114,7 +123,7 @@ func replay(ctx context.Context, bundles []bundle, options target.Options, stdou
 		if i > 0 {
 			fmt.Fprintln(stdout)
 		}
-		now := runner.Run(ctx, server, b.c)
+		now := runner.Run(ctx, servers[b.c], b.c)
 		if err := reports.WriteReplay(stdout, b.report, info, now, textOptions(stdout)); err != nil {
 			return exitError{exitEnvironment, err}
 		}

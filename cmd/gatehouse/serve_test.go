@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -200,4 +201,34 @@ func (b *safeBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.String()
+}
+
+func TestServeRetiredVersions(t *testing.T) {
+	for flag, want := range map[string][]string{
+		"":                         nil,
+		"--v1beta1-configurations": {"admissionregistration.k8s.io/v1beta1"},
+		"--legacy-workloads":       {"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"},
+	} {
+		args := []string{"--kubeconfig-out", filepath.Join(t.TempDir(), "kubeconfig")}
+		if flag != "" {
+			args = append(args, flag)
+		}
+		groups, err := clientOf(t, serving(t, args...).kubeconfig(t)).Discovery().ServerGroups()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, group := range groups.Groups {
+			for _, version := range group.Versions {
+				switch version.GroupVersion {
+				case "admissionregistration.k8s.io/v1beta1", "apps/v1beta1", "apps/v1beta2", "extensions/v1beta1":
+					got = append(got, version.GroupVersion)
+				}
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("with %q it serves %v, want %v", flag, got, want)
+		}
+	}
 }
