@@ -74,7 +74,7 @@ func TestServiceAddressesOfConversion(t *testing.T) {
 	}
 }
 
-// A list converts each object that it has once, and those that it leaves out not at all.
+// Lists convert each object that they have once, and those that they leave out not at all. Other reads convert anew.
 func TestConversionsOfList(t *testing.T) {
 	var conversions atomic.Int32
 	convert := converts(t)
@@ -90,17 +90,28 @@ func TestConversionsOfList(t *testing.T) {
 		body := fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":%q,"labels":{"listed":%q}}}`, name, label)
 		mustDo(t, server, "POST", "/apis/example.com/v1/things", body, "application/json")
 	}
-	for path, want := range map[string]int32{
-		"/apis/example.com/v2/things":                                    3,
-		"/apis/example.com/v2/things?labelSelector=listed%3Dyes":         2,
-		"/apis/example.com/v2/things?fieldSelector=metadata.name%3Dc":    1,
-		"/apis/example.com/v2/things?labelSelector=listed%3Dyes&limit=1": 1,
-		"/apis/example.com/v1/things":                                    0,
+	const path = "/apis/example.com/v2/things"
+	for _, read := range []struct {
+		path string
+		want int32
+	}{
+		{path + "?labelSelector=listed%3Dyes&limit=1", 1},
+		{path + "?labelSelector=listed%3Dyes", 1},
+		{path + "?fieldSelector=metadata.name%3Dc", 1},
+		{path, 0},
+		{path + "/a", 1},
+		{path + "/a", 1},
+		{"/apis/example.com/v1/things", 0},
 	} {
 		conversions.Store(0)
-		if answer := do(t, server, "GET", path, ""); answer.code != http.StatusOK || conversions.Load() != want {
-			t.Errorf("GET %s: %d with %d conversions, want %d\n%s", path, answer.code, conversions.Load(), want, answer.body)
+		if answer := do(t, server, "GET", read.path, ""); answer.code != http.StatusOK || conversions.Load() != read.want {
+			t.Errorf("GET %s: %d with %d conversions, want %d\n%s", read.path, answer.code, conversions.Load(), read.want, answer.body)
 		}
+	}
+	mustDo(t, server, "PATCH", "/apis/example.com/v1/things/a", `{"by":"hand"}`, "application/merge-patch+json")
+	conversions.Store(0)
+	if answer := do(t, server, "GET", path, ""); conversions.Load() != 1 || !strings.Contains(string(answer.body), `"generation":2`) {
+		t.Errorf("after a change: %d conversions, want 1\n%s", conversions.Load(), answer.body)
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *Catalogue) customView(version *crd.Version) *view {
 	definition := version.Kind.Definition
 	names := definition.Status.AcceptedNames
 	v := &view{
-		catalogue: c, custom: version, resource: version.GVR, kind: version.GVK,
+		catalogue: c, custom: version, conversions: &conversions{version: version}, resource: version.GVR, kind: version.GVK,
 		namespaced: definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		singular:   names.Singular, shortNames: names.ShortNames, categories: names.Categories,
 		stored: version.GVR.GroupResource(), storedKind: version.Kind.Stored.GVK,

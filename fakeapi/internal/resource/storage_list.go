@@ -38,7 +38,7 @@ func (r *REST) List(ctx context.Context, options *metainternalversion.ListOption
 		if !matches {
 			continue
 		}
-		item, err := r.read(stored)
+		item, err := r.readListed(stored)
 		if err != nil {
 			return nil, err
 		}

@@ -212,7 +212,7 @@ func (w *watcher) selected(object runtime.Object) (bool, error) {
 }
 
 func (w *watcher) send(ctx context.Context, kind watch.EventType, stored runtime.Object) error {
-	object, err := w.rest.read(stored)
+	object, err := w.rest.readListed(stored)
 	if err != nil {
 		return err
 	}

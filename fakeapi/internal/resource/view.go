@@ -40,8 +40,9 @@ type view struct {
 	// resets are the fields that a write to the resource itself does not change.
 	resets map[fieldpath.APIVersion]*fieldpath.Set
 
-	// custom is the version of a custom kind; nil for built-in kinds.
-	custom *crd.Version
+	// custom is the version of a custom kind, and conversions what lists have of it; nil for built-in kinds.
+	custom      *crd.Version
+	conversions *conversions
 	// written is called after each write; may be nil.
 	written func(ctx context.Context)
 
@@ -62,6 +63,14 @@ func (v *view) read(stored runtime.Object) (runtime.Object, error) {
 		return shallowCopy(stored), nil
 	}
 	return v.convert(stored, v.newObject(), v.kind)
+}
+
+// readListed is read for lists and watches.
+func (v *view) readListed(stored runtime.Object) (runtime.Object, error) {
+	if v.custom != nil && v.kind != v.storedKind {
+		return v.conversions.read(stored.(*unstructured.Unstructured))
+	}
+	return v.read(stored)
 }
 
 // edit returns a copy of a stored object in the served version.
@@ -119,7 +128,7 @@ func (v *view) attributes(stored runtime.Object) (labels.Set, fields.Set, error)
 	if v.strategy.fields != nil {
 		object := stored
 		if v.kind != v.storedKind || v.custom != nil {
-			if object, err = v.read(stored); err != nil {
+			if object, err = v.readListed(stored); err != nil {
 				return nil, nil, err
 			}
 		}
