@@ -100,19 +100,32 @@ func (b Bundle) Write(dir string) error {
 	return errors.Join(errs...)
 }
 
-// readme is the paragraph that tells whoever finds the directory what it is.
+// readme tells whoever finds the directory what it is.
 func (b Bundle) readme(dir string) string {
 	r, target := b.Report.Results[0], b.Report.Target
 	outcome := "failed"
 	if r.Outcome == Error {
 		outcome = "ended in an error"
 	}
-	text := fmt.Sprintf("The case `%s` (%s) %s on %s %s at %s: %s. `%s/` is the case as a table by itself, with its values filled in (it stands at %s), "+
+	at := ""
+	if !r.Start.IsZero() { // the process that ran the case may have died before it could say
+		at = " at " + r.Start.UTC().Format(time.RFC3339)
+	}
+	text := fmt.Sprintf("The case `%s` (%s) %s on %s%s: %s. `%s/` is the case as a table by itself, with its values filled in (it stands at %s), "+
 		"`%s` are the requests, the reviews and the answers as they went, and `%s` is all of it for programs, with the server's version and flags. "+
-		"`gatehouse replay %s` runs the case again, `--target` on another server.",
-		line(r.ID), line(r.Title), outcome, target.Name, target.Version, r.Start.UTC().Format(time.RFC3339), summary(r),
-		bundleFixture, place(line(r.File), r.Line), bundleTranscript, bundleReport, line(dir))
-	return strings.ReplaceAll(strings.Join(wrap(text, readmeWidth), "\n"), "\n  ", "\n") + "\n"
+		"This runs the case again, with `--target` on another server:",
+		line(r.ID), line(r.Title), outcome, serverName(target), at, wrongWith(r), bundleFixture, place(line(r.File), r.Line), bundleTranscript, bundleReport)
+	paragraph := strings.ReplaceAll(strings.Join(wrap(text, readmeWidth), "\n"), "\n  ", "\n")
+	return paragraph + "\n\n    gatehouse replay " + line(dir) + "\n"
+}
+
+// wrongWith says what was wrong first, and with what.
+func wrongWith(r Result) string {
+	if r.Outcome != Fail || len(r.Failures) == 0 {
+		return summary(r)
+	}
+	f := r.Failures[0]
+	return line(strings.Trim(f.Step+"."+f.Path, ".") + ": " + f.Message)
 }
 
 // readmeWidth is the number of columns of a bundle's README.
@@ -123,8 +136,7 @@ func (b Bundle) transcript() string {
 	r := b.Report.Results[0]
 	t := text{{bad, line(r.ID)}}
 	t = append(t, detail(r, b.Report.statements())...)
-	server := strings.Join(strings.Fields(b.Report.Target.Name+" "+b.Report.Target.Version+" "+b.Report.Target.Server), " ")
-	t.add(plain, 0, "\nserver: %s", server)
+	t.add(plain, 0, "\nserver: %s", line(serverName(b.Report.Target)+" "+b.Report.Target.Server))
 	for _, flag := range b.Report.Target.Flags {
 		t.add(plain, 2, "%s", flag)
 	}
