@@ -6,7 +6,8 @@
 //
 // # Verdicts
 //
-// A case has an [Outcome]: pass, fail, known-fail, not-run or error. A behaviour of the ledger has a [BehaviorVerdict],
+// A case has an [Outcome]: pass, fail, known-fail, not-run or error; a rule about a webhook that only recommends something
+// has warn in the place of fail, which does not decide. A behaviour of the ledger has a [BehaviorVerdict],
 // which follows from the outcomes of the cases that bear witness to it:
 //
 //   - failed when any of them failed, known failures included;

@@ -121,8 +121,22 @@ func (t *trial) shutDown(ctx context.Context) {
 		s.reason = "the process could not be asked to end: " + err.Error()
 		return
 	}
-	time.Sleep(100 * time.Millisecond) // for it to begin to end
+	t.refusing(ctx)
 	s.problem = finish(connection, body[len(body)/2:], plain.hook.Timeout())
+}
+
+// refusing waits until the server takes no more connections, as one does that begins to end. One that goes on for a while
+// is no worse for it.
+func (t *trial) refusing(ctx context.Context) {
+	const limit, pause = 2 * time.Second, 20 * time.Millisecond
+	for start := time.Now(); time.Since(start) < limit; time.Sleep(pause) {
+		connection, err := (&net.Dialer{Timeout: pause}).DialContext(ctx, "tcp", t.subject.Address)
+		if err != nil {
+			break
+		}
+		_ = connection.Close()
+	}
+	time.Sleep(pause) // connections end after the listener
 }
 
 // finish sends the rest of a review and waits for the answer; it returns what is wrong with it.

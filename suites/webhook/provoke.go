@@ -84,6 +84,9 @@ func (r *record) plain(h *manifests.Hook) *attempt {
 // rejects tells that what came back is the answer to a request that cannot be read: a status from 400 up to 499, or a
 // review that refuses. An ended connection and an approval are not.
 func (a *hostileAttempt) rejects() bool {
+	if a.kind == overLarge && a.Fault == exchange.Closed {
+		return true // the answer is lost when the server closes the connection before all of the body is sent
+	}
 	if a.Fault != exchange.None {
 		return false
 	}

@@ -1,0 +1,66 @@
+package subject_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-dev/gatehouse/suites/webhook/config"
+	"github.com/gatehouse-dev/gatehouse/suites/webhook/subject"
+)
+
+// What a process does that serves is seen in the zoo; here is what becomes of those that do not.
+func TestLaunchFails(t *testing.T) {
+	authority, err := subject.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		run  config.Run
+		want string
+	}{
+		{"no such program", config.Run{Command: []string{"./none"}}, "start the webhook: "},
+		{"a program that ends", config.Run{Command: []string{"sh", "-c", "echo out of order; exit 3"}}, "the webhook ended before it was ready (exit status 3); its log ends with:\nout of order"},
+		{"one that does not serve", config.Run{Command: []string{"sleep", "60"}, Ready: config.Ready{Timeout: "50ms"}}, "the webhook is not ready after 50ms"},
+		{"placeholders", config.Run{Command: []string{"sh", "-c", `test -f "$1/tls.crt" && test "$KUBECONFIG" = "$2" && echo all there; exit 1`, "-", "${certDir}", "${kubeconfig}"}}, "all there"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := subject.Launch(t.Context(), subject.Start{Run: test.run, ConfigDir: t.TempDir(), Authority: authority, Names: []string{"a.b.svc"}})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("same", "a")
+	write("changed", "a")
+	write("gone", "a")
+	before, err := subject.Snapshot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("changed", "ab")
+	write("new", "a")
+	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	after, err := subject.Snapshot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := before.Changed(after), []string{"changed", "gone", "new"}; !slices.Equal(got, want) {
+		t.Errorf("changed %q, want %q", got, want)
+	}
+}
