@@ -53,7 +53,7 @@ API server, with the manifests of its table: those that the table lists under ma
 among the arguments, else those in the table's directory.
 
 The built-in API server needs no set-up. --target envtest or kubeconfig runs the same cases on another one, one after
-the other; its decisions cannot be looked into. On a cluster, the policies act on everybody's requests while a case runs:
+the other; its decisions cannot be looked into. On a cluster, policies act on everybody's requests while a case runs:
 use one that nobody else does. --out takes junit.xml, report.json, report.html and report.md.
 
 Exit status: 0 all cases passed, 1 a case failed or the coverage is less than --coverage-min, 2 the command line or a
