@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -174,7 +175,31 @@ func (s Serializer) ForObjects() []runtime.SerializerInfo {
 // EncoderForVersion implements runtime.NegotiatedSerializer.
 func (s Serializer) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
 	scheme := metaScheme()
-	return versioning.NewCodec(encoder, nil, s.Kind.Convertor, scheme, scheme, scheme, gv, nil, "customResources")
+	return versioning.NewCodec(encoder, nil, listConvertor{s.Kind.Convertor}, scheme, scheme, scheme, gv, nil, "customResources")
+}
+
+// listConvertor leaves lists alone that are all in the version already, which a convertor would copy with all that is in
+// them.
+type listConvertor struct {
+	runtime.ObjectConvertor
+}
+
+// ConvertToVersion implements runtime.ObjectConvertor.
+func (c listConvertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	if list, ok := in.(*unstructured.UnstructuredList); ok && inVersion(list, target) {
+		return list, nil
+	}
+	return c.ObjectConvertor.ConvertToVersion(in, target)
+}
+
+// inVersion tells whether a list and its items are in the version.
+func inVersion(list *unstructured.UnstructuredList, target runtime.GroupVersioner) bool {
+	kind := list.GroupVersionKind()
+	if wanted, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{kind}); !ok || wanted != kind {
+		return false
+	}
+	other := func(item unstructured.Unstructured) bool { return item.GetAPIVersion() != list.GetAPIVersion() }
+	return !slices.ContainsFunc(list.Items, other)
 }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/utils/ptr"
@@ -272,6 +273,35 @@ func TestReadAndWrite(t *testing.T) {
 	}
 	if diff := cmp.Diff(before.Object, stored.Object); diff != "" {
 		t.Errorf("reading changed what is stored (-before +after):\n%s", diff)
+	}
+}
+
+// A list is encoded in the version that is asked for, and left as it was.
+func TestEncodeList(t *testing.T) {
+	kind := compile(t, nil)
+	for name, versions := range map[string][]string{"of that version": {"v1", "v1"}, "of others": {"v1", "v1beta1"}} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.Stored.ListGVK)
+		for _, version := range versions {
+			list.Items = append(list.Items, *widget(t, `{apiVersion: example.com/`+version+`, kind: Widget, metadata: {name: w}, spec: {color: red}}`))
+		}
+		before := list.DeepCopy()
+		serializer := crd.Serializer{Kind: kind}
+		encoder := serializer.EncoderForVersion(serializer.ForObjects()[0].Serializer, kind.Stored.GVK.GroupVersion())
+		encoded := &unstructured.UnstructuredList{}
+		if data, err := runtime.Encode(encoder, list); err != nil {
+			t.Fatal(err)
+		} else if err := encoded.UnmarshalJSON(data); err != nil {
+			t.Fatal(err)
+		}
+		for i, item := range encoded.Items {
+			if item.GetAPIVersion() != "example.com/v1" {
+				t.Errorf("%s: items[%d] is encoded in %s", name, i, item.GetAPIVersion())
+			}
+		}
+		if diff := cmp.Diff(before, list); diff != "" {
+			t.Errorf("%s: encoding changed the list (-before +after):\n%s", name, diff)
+		}
 	}
 }
 
