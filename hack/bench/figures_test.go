@@ -82,11 +82,15 @@ func report(w io.Writer) error {
 		}
 		fmt.Fprintf(table, "%s\tgatehouse %.4g %s\t", c.name, ours, c.unit)
 		if theirs, ok := figures.found[figure{c.name, "kube-apiserver"}]; ok {
+			fmt.Fprintf(table, "kube-apiserver %.4g %s\t", theirs, c.unit)
 			better := theirs / ours
 			if c.more {
 				better = ours / theirs
 			}
-			fmt.Fprintf(table, "kube-apiserver %.4g %s\t%.1f times better\t", theirs, c.unit, better)
+			if better > 0 && ours > 0 { // a difference may be lost in noise
+				fmt.Fprintf(table, "%.1f times better", better)
+			}
+			fmt.Fprint(table, "\t")
 			if c.aim > 0 {
 				fmt.Fprintf(table, "aim: %g times\t", c.aim)
 			}
