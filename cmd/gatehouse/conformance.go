@@ -28,6 +28,7 @@ type conformanceFlags struct {
 	flavor    string
 	procs     int
 	watch     bool
+	only      []string // files of cases, as AREA/FILE.yaml, by which watch starts a run of what has changed
 }
 
 func conformanceCommand() *cobra.Command {
@@ -89,7 +90,11 @@ environment or the suite failed.`,
 	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html, report.md and failures/ to this `DIR`")
 	set.StringVar(&flags.flavor, "junit-flavor", string(reports.JUnitPortable), flavorUsage)
 	set.IntVar(&flags.procs, "procs", 0, "the number of processes that run cases; 0 chooses by the target and the machine")
-	set.BoolVar(&flags.watch, "watch", false, "run again whenever a file of --fixtures or --builtin changes: its cases, or those of --focus")
+	set.BoolVar(&flags.watch, "watch", false, "run again whenever files of --fixtures or --builtin change: those of their cases that are selected")
+	set.StringArrayVar(&flags.only, onlyFlag, nil, "")
+	if err := set.MarkHidden(onlyFlag); err != nil {
+		panic(err) // a mistake in this program: there is no such flag
+	}
 	completeTarget(command)
 	complete(command, "labels", completeLabels)
 	complete(command, "focus", completeFocus)
@@ -147,7 +152,10 @@ func newConformance(flags conformanceFlags) (*conformance, error) {
 	if c.known, err = readKnown(flags.known); err != nil {
 		return nil, err
 	}
-	if c.set, err = loadFixtures(flags.builtin, flags.fixtures); err != nil {
+	if len(flags.only) > 0 { // of cases of other files nothing is known
+		c.known = slices.DeleteFunc(c.known, func(k reports.KnownFailure) bool { return !slices.Contains(flags.only, filesOf([]string{k.ID})[0]) })
+	}
+	if c.set, err = loadFixtures(flags.builtin, flags.fixtures, flags.only); err != nil {
 		return nil, exitError{exitUsage, err}
 	}
 	if c.chosen, err = chosen.of(c.set); err != nil {

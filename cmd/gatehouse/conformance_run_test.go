@@ -294,3 +294,18 @@ func timeless(r reports.Report) reports.Report {
 	}
 	return r
 }
+
+// TestConformanceOnly: a run of a file that has changed reads no other, and knows nothing of failures elsewhere.
+func TestConformanceOnly(t *testing.T) {
+	builtin, known := thirdParty(t, "- {name: one, set: {want: \"y\"}}\n"), filepath.Join(t.TempDir(), "known.yaml")
+	if err := os.WriteFile(filepath.Join(builtin, "demo-objects", "broken.yaml"), []byte("title: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(known, []byte("- {id: demo-objects/broken/x, reason: x, expires: 9999-12-31}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := conformTo(t, t.Context(), "--builtin", builtin, "--known", known, "--only", "demo-objects/read.yaml", "--focus", "^demo")
+	if got.status != 0 || got.report.Verdict != reports.Partial || len(got.report.Results) != 1 {
+		t.Errorf("exit status %d, %s, %d results; said %s", got.status, got.report.Verdict, len(got.report.Results), got.stderr)
+	}
+}

@@ -79,7 +79,7 @@ func runShard(ctx context.Context, stdin io.Reader, messages io.Writer) error {
 
 // planned loads the fixtures and leaves those cases that the plan names.
 func planned(plan shardPlan) (*fixtures.Set, error) {
-	all, err := loadFixtures(plan.Builtin, plan.Fixtures)
+	all, err := loadFixtures(plan.Builtin, plan.Fixtures, filesOf(plan.Cases))
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/gatehouse-dev/gatehouse/fixtures"
 )
 
 // settleTime is how long after a change the others are waited for that belong to it: editors write in steps.
@@ -45,8 +43,12 @@ func watchConformance(ctx context.Context, flags conformanceFlags, set *pflag.Fl
 	given := flagArguments(set, "watch")
 	watch(ctx, changes, func(ctx context.Context, changed []string) {
 		args := append([]string{"conformance"}, given...)
-		if focus := focusOn(dirs, changed); focus != "" && flags.selection.Focus == "" {
-			args = append(args, "--focus", focus)
+		files := changedFiles(dirs, changed)
+		for _, file := range files {
+			args = append(args, "--"+onlyFlag, file)
+		}
+		if len(files) > 0 && flags.selection.Focus == "" {
+			args = append(args, "--focus", focusOn(files))
 		}
 		command := exec.CommandContext(ctx, executable, args...)
 		command.Stdout, command.Stderr = stdout, stderr
@@ -157,24 +159,34 @@ func addBelow(watcher *fsnotify.Watcher, dir string) error {
 	})
 }
 
-// focusOn returns the focus of the cases of the changed files; "" for all cases, when something else has changed too.
-func focusOn(dirs, changed []string) string {
-	var ids []string
+// onlyFlag is the flag by which a run reads some files alone, so that it begins at once.
+const onlyFlag = "only"
+
+// changedFiles returns the files of cases that have changed, as AREA/FILE.yaml; none when something else has changed
+// too, so that all cases have to run.
+func changedFiles(dirs, changed []string) []string {
+	var files []string
 	for _, name := range changed {
-		id := ""
+		file := ""
 		for _, dir := range dirs {
 			inside, err := filepath.Rel(dir, name)
-			if err == nil && strings.Count(filepath.ToSlash(inside), "/") == 1 && !strings.HasPrefix(inside, "..") {
-				id = strings.TrimSuffix(filepath.ToSlash(inside), ".yaml")
+			if inside = filepath.ToSlash(inside); err == nil && strings.Count(inside, "/") == 1 && !strings.HasPrefix(inside, "../") {
+				file = inside
 			}
 		}
-		if _, err := os.Stat(name); err != nil || id == "" || filepath.Base(name) == fixtures.LedgerFile {
-			return ""
+		if _, err := os.Stat(name); err != nil || file == "" {
+			return nil
 		}
-		ids = append(ids, regexp.QuoteMeta(id))
+		files = append(files, file)
 	}
-	if len(ids) == 0 {
-		return ""
+	return files
+}
+
+// focusOn returns the focus of the cases of some files.
+func focusOn(files []string) string {
+	var ids []string
+	for _, file := range files {
+		ids = append(ids, regexp.QuoteMeta(strings.TrimSuffix(file, ".yaml")))
 	}
 	return "^(" + strings.Join(ids, "|") + ")/"
 }

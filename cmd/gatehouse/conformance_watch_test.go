@@ -88,7 +88,7 @@ func TestWatchDirs(t *testing.T) {
 	}
 }
 
-func TestFocusOn(t *testing.T) {
+func TestChangedFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"area/one.yaml", "area/t.wo.yaml", "behaviors.yaml", "area/deep/er.yaml"} {
 		path := filepath.Join(dir, name)
@@ -101,21 +101,24 @@ func TestFocusOn(t *testing.T) {
 	}
 	for changed, want := range map[string]string{
 		"":                             "",
-		"area/one.yaml":                "^(area/one)/",
-		"area/one.yaml area/t.wo.yaml": `^(area/one|area/t\.wo)/`,
+		"area/one.yaml":                "area/one.yaml",
+		"area/one.yaml area/t.wo.yaml": "area/one.yaml area/t.wo.yaml",
 		"area/gone.yaml":               "",
 		"behaviors.yaml":               "",
 		"area/one.yaml behaviors.yaml": "",
 		"area/deep/er.yaml":            "",
-		"../elsewhere/area/one.yaml":   "",
+		"../elsewhere/one.yaml":        "",
 	} {
 		var names []string
 		for _, name := range strings.Fields(changed) {
 			names = append(names, filepath.Join(dir, name))
 		}
-		if got := focusOn([]string{dir}, names); got != want {
+		if got := strings.Join(changedFiles([]string{dir}, names), " "); got != want {
 			t.Errorf("%q: got %q, want %q", changed, got, want)
 		}
+	}
+	if got, want := focusOn([]string{"area/one.yaml", "area/t.wo.yaml"}), `^(area/one|area/t\.wo)/`; got != want {
+		t.Errorf("focus %q, want %q", got, want)
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v3"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 	kyaml "sigs.k8s.io/yaml"
@@ -419,7 +418,7 @@ func TestIndexedJob(t *testing.T) {
 			t.Fatalf("%v:\n%s", err, document)
 		}
 		if kind.Kind == "Job" {
-			job, _ = object.(runtime.Object).(*batchv1.Job)
+			job, _ = object.(*batchv1.Job)
 		}
 	}
 	c := job.Spec.Template.Spec.Containers[0]
