@@ -56,12 +56,13 @@ func (p *printer) rule(r Result, statements map[string]string) {
 	if len(r.Behaviors) > 0 {
 		p.lines(2, text{{plain, line(statements[r.Behaviors[0]])}})
 	}
-	advice := ""
-	for i, f := range r.Failures {
-		if i == findingLimit {
-			p.lines(2, text{{faint, "... and " + plural(len(r.Failures)-i, "finding", "findings") + " more"}})
-			break
+	advice, shown, more := "", map[string]bool{}, 0
+	for _, f := range r.Failures {
+		if shown[f.Message] || len(shown) == findingLimit {
+			more++
+			continue
 		}
+		shown[f.Message] = true
 		p.lines(2, text{{wrong, line(f.Message)}})
 		if f.Path != "" && f.Line != 0 {
 			p.lines(4, text{{faint, place(line(r.File), f.Line) + ": " + line(f.Path)}})
@@ -69,6 +70,9 @@ func (p *printer) rule(r Result, statements map[string]string) {
 		p.lines(4, difference(f.Expected, f.Actual))
 		p.evidence(r, f)
 		advice = cmp.Or(advice, f.Advice)
+	}
+	if more > 0 {
+		p.lines(2, text{{faint, "... and " + plural(more, "finding", "findings") + " more"}})
 	}
 	if advice != "" {
 		p.lines(2, text{{good, "change: "}, {plain, line(advice)}}.joined())
