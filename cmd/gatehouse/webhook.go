@@ -31,8 +31,8 @@ func webhookCommand() *cobra.Command {
 		Use:   "webhook --config FILE",
 		Short: "Show whether a webhook keeps the contract of admission webhooks",
 		Long: `Puts a webhook on trial: reads its manifests, starts its server (or calls one that runs), makes every request on an API
-server that its rules match, posts the reviews that come of them to it, as they are and changed in ways that a webhook must
-bear, and says rule by rule whether it keeps the documented contract. No cluster is needed.
+server that its rules match, posts the reviews that come of them to it, as they are and changed in ways that a webhook
+must bear, and says rule by rule whether it keeps the documented contract. No cluster is needed.
 
 The file (gatehouse.yaml) says what is on trial:
 
