@@ -91,7 +91,6 @@ type capturer struct {
 	observed  map[*manifests.Hook]*observed
 	seeds     []seed
 	untried   []string
-	paths     []string // of the observers' configurations
 }
 
 // observe registers the observers. What the API server does not take becomes a refusal.

@@ -82,7 +82,7 @@ func (e *exercise) part(ctx context.Context, part served, name string) error {
 	var err error
 	switch part.sub() {
 	case "exec", "attach":
-		got, err = e.send(ctx, connect, http.MethodPost, path+"?"+url.Values{"command": {"date"}, "stdout": {"true"}}.Encode(), nil)
+		_, err = e.send(ctx, connect, http.MethodPost, path+"?"+url.Values{"command": {"date"}, "stdout": {"true"}}.Encode(), nil)
 		return err // whether there is a container to connect to does not matter
 	case "portforward", "proxy":
 		_, err = e.send(ctx, connect, http.MethodPost, path, nil)

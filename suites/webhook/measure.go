@@ -58,7 +58,13 @@ func (t *trial) load(ctx context.Context, plain *attempt, concurrent int, limit 
 	var group sync.WaitGroup
 	for range concurrent {
 		group.Go(func() {
-			for (reviews == 0 || begun.Add(1) <= int64(reviews)) && time.Now().Before(end) && ctx.Err() == nil {
+			more := func(mine int) bool {
+				if reviews > 0 {
+					return begun.Add(1) <= int64(reviews) && time.Now().Before(end)
+				}
+				return mine == 0 || time.Now().Before(end) // so many are under way at least once
+			}
+			for i := 0; more(i) && ctx.Err() == nil; i++ {
 				mine := exchange.NewUID()
 				x := client.Post(ctx, plain.hook.Path(), plain.hook.Timeout(), bytes.ReplaceAll(body, uid, []byte(mine)))
 				mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -340,9 +339,4 @@ func isTouched(object map[string]any) bool {
 		}
 	}
 	return true
-}
-
-// isOperation tells the operation of a review.
-func isOperation(review map[string]any, operation string) bool {
-	return strings.EqualFold(fmt.Sprint(requestOf(review)["operation"]), operation)
 }

@@ -184,11 +184,6 @@ func hooks(none string, of func(*manifests.Hook) bool, check func(*record, *mani
 
 func anyHook(*manifests.Hook) bool { return true }
 
-// sent tells that reviews of a webhook were posted.
-func (r *record) sent(h *manifests.Hook) bool {
-	return slices.ContainsFunc(r.attempts, func(a *attempt) bool { return a.hook == h })
-}
-
 // faulty returns the first of a webhook's attempts with a fault for which of is true; nil when there is none.
 func (r *record) faulty(h *manifests.Hook, of func(*attempt) bool) *attempt {
 	for _, a := range r.attempts {

@@ -37,7 +37,7 @@ type Subject struct {
 }
 
 // ErrNotOurs is the error of what can only be done with a process that Gatehouse started.
-var ErrNotOurs = errors.New("Gatehouse did not start the webhook's process")
+var ErrNotOurs = errors.New("the webhook's process was not started by Gatehouse")
 
 // Memory is the resident memory of the process in bytes.
 func (s *Subject) Memory() (uint64, error) {

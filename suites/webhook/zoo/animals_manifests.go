@@ -21,7 +21,7 @@ func manifestAnimals() []Animal {
 		configmaps = "  - {operations: [CREATE, UPDATE, DELETE], apiGroups: [\"\"], apiVersions: [v1], resources: [configmaps, secrets]}\n"
 		gadgets    = "  - {operations: [CREATE], apiGroups: [zoo.example.com], apiVersions: [v1], resources: [gadgets]}\n"
 		condition  = "matchConditions: [{name: not-exempt, expression: \"request.userInfo.username != 'exempt'\"}]"
-		validating = "  failurePolicy: Fail\n  sideEffects: None\n  timeoutSeconds: 5\n  admissionReviewVersions: [v1, v1beta1]\n"
+		validating = "  failurePolicy: Fail\n  sideEffects: None\n  timeoutSeconds: 10\n  admissionReviewVersions: [v1, v1beta1]\n"
 		mutating   = "  reinvocationPolicy: IfNeeded\n"
 		mutateName = "- name: mutate.zoo.example.com\n"
 	)
@@ -33,7 +33,7 @@ func manifestAnimals() []Animal {
 		return []Edit{{old, strings.Replace(old, "kube-system, zoo", excluded, 1)}}
 	}
 	return []Animal{
-		rule("accepted", "waits for a minute", validating, strings.Replace(validating, "timeoutSeconds: 5", "timeoutSeconds: 5\n  matchPolicy: Similar", 1)),
+		rule("accepted", "has a matchPolicy that is not there", validating, strings.Replace(validating, "timeoutSeconds: 10", "timeoutSeconds: 10\n  matchPolicy: Similar", 1)),
 		rule("match-conditions-compile", "has a condition that does not compile", condition, "matchConditions: [{name: broken, expression: \"request.user ==\"}]"),
 		rule("match-conditions-hold", "has a condition that never holds", mutating, mutating+"  matchConditions: [{name: never, expression: \"request.namespace == 'nowhere'\"}]\n"),
 		rule("current-api", "is written in v1beta1", "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration", "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration"),
@@ -50,7 +50,7 @@ func manifestAnimals() []Animal {
 		rule("hot-resources", "matches leases", gadgets, gadgets+"  - {operations: [CREATE], apiGroups: [coordination.k8s.io], apiVersions: [v1], resources: [leases]}\n"),
 		rule("connect-operation", "waits for exec without CONNECT", configmaps, configmaps+"  - {operations: [CREATE], apiGroups: [\"\"], apiVersions: [v1], resources: [pods/attach]}\n"),
 		rule("object-selector-opt-in-only", "guards what is labelled", validating, validating+"  objectSelector: {matchExpressions: [{key: zoo.example.com/exempt, operator: DoesNotExist}]}\n"),
-		rule("timeout-small", "lets users wait", validating, strings.Replace(validating, "timeoutSeconds: 5", "timeoutSeconds: 30", 1)),
+		rule("timeout-small", "lets users wait", validating, strings.Replace(validating, "timeoutSeconds: 10", "timeoutSeconds: 30", 1)),
 		rule("match-policy-equivalent", "is evaded by other versions", mutating, mutating+"  matchPolicy: Exact\n"),
 		rule("ca-bundle", "has no authority", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo\n  annotations: {cert-manager.io/inject-ca-from: zoo/webhook}", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo"),
 		rule("service-exists", "names a port that the Service has not", "path: /mutate}", "path: /mutate, port: 8443}"),

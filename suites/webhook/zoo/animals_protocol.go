@@ -168,7 +168,7 @@ func locked(webhook.Environment) http.Handler {
 		mu.Lock()
 		defer mu.Unlock()
 		if strings.HasPrefix(q.Name, "welcome") {
-			time.Sleep(60 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
 		return good(q)
 	})

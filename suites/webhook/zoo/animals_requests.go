@@ -114,7 +114,7 @@ func mutatingAnimals() []Animal {
 		})},
 		{Rule: "contract.mutating.patch-valid-json-patch", Name: "adds below what is not there", Handler: answering(func(q *request, response *admissionv1.AdmissionResponse) {
 			if q.path == "/mutate" && q.object != nil && q.Kind.Kind == "Pod" {
-				response = patch(response, []exchange.Operation{{Op: "add", Path: "/metadata/nowhere/a", Value: "b"}})
+				patch(response, []exchange.Operation{{Op: "add", Path: "/metadata/nowhere/a", Value: "b"}})
 			}
 		})},
 		{Rule: "contract.mutating.patched-object-decodes", Name: "puts a string where a number belongs", Handler: patching(func(q *request) []exchange.Operation {
@@ -240,7 +240,7 @@ func effectAnimals() []Animal {
 	}
 	return []Animal{
 		{Rule: "contract.dry-run.none-has-no-effects", Name: "writes though it says None", Handler: once(updates, create)},
-		{Rule: "contract.dry-run.no-side-effects", Name: "writes in dry runs", Manifests: []Edit{{"  sideEffects: None\n  timeoutSeconds: 5\n  admissionReviewVersions: [v1, v1beta1]", "  sideEffects: NoneOnDryRun\n  timeoutSeconds: 5\n  admissionReviewVersions: [v1, v1beta1]"}},
+		{Rule: "contract.dry-run.no-side-effects", Name: "writes in dry runs", Manifests: []Edit{{"  sideEffects: None\n  timeoutSeconds: 10\n  admissionReviewVersions: [v1, v1beta1]", "  sideEffects: NoneOnDryRun\n  timeoutSeconds: 10\n  admissionReviewVersions: [v1, v1beta1]"}},
 			Handler: once(func(q *request) bool { return q.path == "/validate" && dry(q) && q.Kind.Kind == "ConfigMap" }, create)},
 		{Rule: "contract.validating.read-only", Name: "patches the object that it validates", Handler: once(updates, func(e webhook.Environment, q *request) {
 			client := kubernetes.NewForConfigOrDie(e.RESTConfig)
