@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/manifest"
 	"github.com/gatehouse-dev/gatehouse/hack/recorded/console"
-	"github.com/gatehouse-dev/gatehouse/internal/manifest"
 )
 
 // releases are whole applications, as they are deployed together. Made from what lies beside them in testdata/apply by

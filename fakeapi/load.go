@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/gatehouse-dev/gatehouse/internal/manifest"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/manifest"
 )
 
 // load creates the objects of the options through the API. The error names the object that was refused, and where it

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gatehouse-dev/gatehouse/internal/tree"
+	"github.com/gatehouse-dev/gatehouse/fixtures/tree"
 )
 
 // ReadKnown reads a list of known failures in YAML, whose entries have the fields of KnownFailure:

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gatehouse-dev/gatehouse/internal/tree"
+	"github.com/gatehouse-dev/gatehouse/fixtures/tree"
 )
 
 // didYouMean suggests the nearest of the known names for a wrong one, to be put behind an error; "" when none is near.

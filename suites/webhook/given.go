@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/gatehouse-dev/gatehouse/internal/manifest"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/manifest"
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/config"
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/manifests"
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/sample"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gatehouse-dev/gatehouse/internal/tree"
+	"github.com/gatehouse-dev/gatehouse/fixtures/tree"
 )
 
 // Placeholders are what may stand in Run as ${NAME}.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gatehouse-dev/gatehouse/internal/manifest"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/manifest"
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/lint"
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/manifests"
 )

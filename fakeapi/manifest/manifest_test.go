@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatehouse-dev/gatehouse/internal/manifest"
+	"github.com/gatehouse-dev/gatehouse/fakeapi/manifest"
 )
 
 func TestParse(t *testing.T) {
