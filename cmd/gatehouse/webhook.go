@@ -30,9 +30,9 @@ func webhookCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "webhook --config FILE",
 		Short: "Show whether a webhook keeps the contract of admission webhooks",
-		Long: `Puts a webhook on trial: reads its manifests, starts its server (or calls one that runs), makes every request on an API
-server that its rules match, posts the reviews that come of them to it, as they are and changed in ways that a webhook
-must bear, and says rule by rule whether it keeps the documented contract. No cluster is needed.
+		Long: `Puts a webhook on trial: reads its manifests, starts its server (or calls one that runs), makes every request on an
+API server that its rules match, posts the reviews that come of them to it, as they are and changed in ways that a
+webhook must bear, and says rule by rule whether it keeps the documented contract. No cluster is needed.
 
 The file (gatehouse.yaml) says what is on trial:
 
@@ -45,8 +45,8 @@ The file (gatehouse.yaml) says what is on trial:
 
 gatehouse behaviors --area webhook-contract lists the rules.
 
-Exit status: 0 the webhook keeps the contract (there may be warnings), 1 it does not, 2 the command line, the file or a
-manifest is wrong, 3 the environment failed.`,
+Exit status: 0 the webhook keeps the contract (there may be warnings), 1 it does not, 2 the command line, the file or
+a manifest is wrong, 3 the environment failed.`,
 		Example: `  gatehouse webhook --config gatehouse.yaml
   kustomize build config/default | gatehouse webhook --config gatehouse.yaml --out out
   gatehouse webhook --config gatehouse.yaml --target envtest`,

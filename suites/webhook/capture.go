@@ -136,7 +136,7 @@ func (c *capturer) register(ctx context.Context, o observer, config hook.ClientC
 		entry.NamespaceSelector, entry.ObjectSelector, entry.MatchConditions = nil, nil, nil
 	}
 	// It must look at nothing else in the cluster.
-	entry.MatchConditions = append(entry.MatchConditions, admissionregistrationv1.MatchCondition{Name: "gatehouse-trial", Expression: c.ours()})
+	entry.MatchConditions = append(entry.MatchConditions, c.ours())
 	return c.registered(o.hook, c.configure(ctx, o.name, o.hook.Mutating, entry))
 }
 
@@ -194,10 +194,10 @@ func (t *trial) retire(ctx context.Context) error {
 }
 
 // ours is the condition that a request is of the trial: by its namespace, or by the name of its object.
-func (c *capturer) ours() string {
+func (t *trial) ours() admissionregistrationv1.MatchCondition {
 	namespaces := map[string]bool{trialNamespace: true}
 	names := map[string]bool{"": true} // that of a collection
-	for _, g := range c.samples {
+	for _, g := range t.samples {
 		if g.object.GetNamespace() != "" {
 			namespaces[g.object.GetNamespace()] = true
 		}
@@ -209,8 +209,9 @@ func (c *capturer) ours() string {
 		data, _ := json.Marshal(slices.Sorted(maps.Keys(set))) // a list of strings
 		return string(data)
 	}
-	return fmt.Sprintf("request.namespace in %s || request.name.startsWith('gatehouse-') || request.name in %s",
+	expression := fmt.Sprintf("request.namespace in %s || request.name.startsWith('gatehouse-') || request.name in %s",
 		quoted(namespaces), quoted(names))
+	return admissionregistrationv1.MatchCondition{Name: "gatehouse-trial", Expression: expression}
 }
 
 // matches tells that the rules of any webhook may match a resource, in this version or in an equivalent one.

@@ -43,7 +43,7 @@ func Judge(ctx context.Context, o Options) (reports.Report, error) {
 
 // newTrial reads all that the plan names.
 func newTrial(p plan) (*trial, reports.Run, error) {
-	builtin, err := fixtures.Builtin()
+	builtin, err := fixtures.BuiltinLedger()
 	if err != nil {
 		return nil, reports.Run{}, err
 	}
@@ -58,7 +58,7 @@ func newTrial(p plan) (*trial, reports.Run, error) {
 	if t.samples, err = readSamples(p.config); err != nil {
 		return nil, reports.Run{}, usage(err)
 	}
-	ledger := contract(builtin.Ledger)
+	ledger := contract(builtin)
 	if t.tables, err = tables(p.config.Fixtures, p.config.Resolve); err != nil {
 		return nil, reports.Run{}, usage(err)
 	}

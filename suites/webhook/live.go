@@ -88,10 +88,11 @@ func (t *trial) live(ctx context.Context) error {
 	return t.retire(ctx)
 }
 
-// registerAs registers a webhook as its manifests say, at a server of the suite.
-func (t *trial) registerAs(ctx context.Context, name string, h *manifests.Hook, config hook.ClientConfig) error {
+// registerAs registers a webhook as its manifests say, at a server of the suite, with more match conditions.
+func (t *trial) registerAs(ctx context.Context, name string, h *manifests.Hook, config hook.ClientConfig, more ...admissionregistrationv1.MatchCondition) error {
 	entry := h.MutatingWebhook.DeepCopy()
 	entry.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &config.URL, CABundle: config.CABundle}
+	entry.MatchConditions = append(entry.MatchConditions, more...)
 	return t.registered(h, t.configure(ctx, name, h.Mutating, entry))
 }
 
@@ -228,7 +229,8 @@ func (t *trial) down(ctx context.Context) error {
 }
 
 func (t *trial) seenWhileDown(ctx context.Context, name string, h *manifests.Hook, plain *attempt, config hook.ClientConfig) (string, error) {
-	if err := t.registerAs(ctx, name, h, config); err != nil {
+	// It must refuse nothing else in the cluster.
+	if err := t.registerAs(ctx, name, h, config, t.ours()); err != nil {
 		return "", err
 	}
 	if err := t.api.settle(ctx); err != nil {
