@@ -43,6 +43,7 @@ real-webhooks: build ## Put webhooks that others wrote on trial: pod-security-ad
 .PHONY: test
 test: ## Run the tests; with RACE=1 under the race detector (which needs a C compiler).
 	$(GO) test $(if $(RACE),-race) $(TESTFLAGS) ./...
+	$(if $(RACE),$(GO) test $(TESTFLAGS) ./suites/webhook/zoo)
 
 .PHONY: lint
 lint: ## Check gofmt, go vet and staticcheck.
