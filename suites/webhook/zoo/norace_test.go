@@ -1,6 +1,0 @@
-//go:build !race
-
-package zoo_test
-
-// underRace tells that the race detector looks on, which makes everything several times slower.
-const underRace = false
