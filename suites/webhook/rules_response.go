@@ -80,7 +80,8 @@ func responseRules() []Rule {
 			ID:     "contract.response.denial-has-explanation",
 			Change: "Say in response.status.message why the request is refused and what would be right.",
 			judge: each("no request was refused", denials, func(a *attempt) string {
-				if strings.TrimSpace(a.Message()) != "" {
+				// API servers show the reason where there is no message.
+				if result := a.Answer.Response.Result; strings.TrimSpace(a.Message()) != "" || result != nil && result.Reason != "" {
 					return ""
 				}
 				return `the request is refused without response.status.message: users read "denied the request without explanation"`
