@@ -19,7 +19,7 @@ type File struct {
 	Run *Run `json:"run,omitempty"`
 	// Samples are objects that must be admitted and objects that must be refused.
 	Samples Samples `json:"samples,omitempty"`
-	// Fixtures are directories of tables in the format of Gatehouse's fixtures, with a behaviors.yaml of their own. Their
+	// Fixtures are directories of tables in the format of Gatehouse's fixtures, with or without a behaviors.yaml. Their
 	// cases run on the API server while the webhook is registered there.
 	Fixtures []string `json:"fixtures,omitempty"`
 	// Skip are rules that need not hold, for a reason and for a time.

@@ -130,13 +130,52 @@ func TestAnimals(t *testing.T) {
 	}
 }
 
-// judge puts an animal on trial, in this process or in one of its own.
-func judge(t *testing.T, animal zoo.Animal, process bool) reports.Report {
+// TestTables: an author's tables run with the webhook in place, each case a result of its own.
+func TestTables(t *testing.T) {
+	const table = `title: Pods are labelled
+steps:
+- create: {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: "registry.example/web:v1"}]}}
+  expect: {code: 201, object: {metadata: {labels: {zoo.example.com/labelled: "${value}"}}}}
+cases:
+- {name: right, set: {value: "yes"}}
+- {name: wrong, set: {value: "no"}}
+`
+	report := judge(t, zoo.Good(), true, table)
+	outcomes := map[string]reports.Outcome{}
+	for _, r := range report.Results {
+		outcomes[r.ID] = r.Outcome
+	}
+	for id, want := range map[string]reports.Outcome{"tables/table/right": reports.Pass, "tables/table/wrong": reports.Fail} {
+		var found []reports.Outcome
+		for got, outcome := range outcomes {
+			if strings.HasSuffix(got, id) {
+				found = append(found, outcome)
+			}
+		}
+		if len(found) != 1 || found[0] != want {
+			t.Errorf("%s: %v, want %s", id, found, want)
+		}
+	}
+	if report.ExitStatus != 1 {
+		t.Errorf("exit status %d, want 1", report.ExitStatus)
+	}
+}
+
+// judge puts an animal on trial, in this process or in one of its own, with tables of its author's.
+func judge(t *testing.T, animal zoo.Animal, process bool, tables ...string) reports.Report {
 	t.Helper()
 	dir := t.TempDir()
 	files, err := animal.Files()
 	if err != nil {
 		t.Fatal(err)
+	}
+	dirs := "[]"
+	for _, table := range tables {
+		dirs = "[tables]"
+		files["tables/table.yaml"] = table
+		if err := os.Mkdir(filepath.Join(dir, "tables"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -146,8 +185,8 @@ func judge(t *testing.T, animal zoo.Animal, process bool) reports.Report {
 	const refused = "not for this zoo"
 	o := webhook.Options{Limits: webhook.Limits{Load: 10 * time.Millisecond, MemoryReviews: 1500, Memory: time.Minute, Rotation: time.Second}}
 	if process {
-		text := fmt.Sprintf("manifests: [manifests.yaml]\nrun:\n  command: [%q]\n  env: {GOGC: \"10\", %s: %q, %s: \"${port}\", %s: \"${certDir}\"}\nsamples:\n  admitted: [admitted.yaml]\n  refused: [{file: refused.yaml, message: %s}]\n",
-			os.Args[0], animalVariable, animal.Name, portVariable, certDirVariable, refused)
+		text := fmt.Sprintf("manifests: [manifests.yaml]\nfixtures: %s\nrun:\n  command: [%q]\n  env: {GOGC: \"10\", %s: %q, %s: \"${port}\", %s: \"${certDir}\"}\nsamples:\n  admitted: [admitted.yaml]\n  refused: [{file: refused.yaml, message: %s}]\n",
+			dirs, os.Args[0], animalVariable, animal.Name, portVariable, certDirVariable, refused)
 		o.ConfigFile = filepath.Join(dir, "gatehouse.yaml")
 		if err := os.WriteFile(o.ConfigFile, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
