@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,7 +60,7 @@ a manifest is wrong, 3 the environment failed.`,
 	set.StringVar(&flags.target.Context, "context", "", "the kubeconfig's context `NAME`; its current one when absent")
 	set.StringVar(&flags.target.HookAddress, "hook-address", "", "where the cluster reaches webhook servers on this machine, as `HOST[:PORT[-LAST]]`")
 	set.StringVar(&flags.target.Assets, "assets", "", "the `DIR` of kube-apiserver and etcd for envtest; $KUBEBUILDER_ASSETS when absent")
-	set.StringVar(&flags.out, "out", "", "write junit.xml and report.json to this `DIR`")
+	set.StringVar(&flags.out, "out", "", "write junit.xml, report.json, report.html and report.md to this `DIR`")
 	set.BoolVar(&flags.all, "all", false, "show every rule, those that the webhook keeps too")
 	set.DurationVar(&flags.rotation, "rotation-wait", 0, "how long the webhook may take to serve a new certificate; without it the trial does not wait for that")
 	return command
@@ -90,22 +88,11 @@ func runWebhook(ctx context.Context, flags webhookFlags, stdin io.Reader, stdout
 		return exitError{exitEnvironment, err}
 	}
 	fmt.Fprintln(stderr)
-	var files reports.Files
-	if flags.out != "" {
-		files = reports.Files{JUnit: filepath.Join(flags.out, "junit.xml"), JSON: filepath.Join(flags.out, "report.json")}
-	}
-	options := reports.TextOptions{}
-	if f, ok := stdout.(*os.File); ok {
-		options = reports.TerminalOptions(f, os.Getenv)
-	}
+	files, options := outFiles(flags.out), textOptions(stdout)
 	options.All = flags.all
 	if err := errors.Join(files.Write(report), reports.WriteText(stdout, report, options)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
-	for _, path := range []string{files.JUnit, files.JSON} {
-		if path != "" {
-			fmt.Fprintln(stdout, "report:", path)
-		}
-	}
+	listFiles(stdout, files)
 	return verdictError(report)
 }
