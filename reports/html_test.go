@@ -23,7 +23,18 @@ func writeHTML(t *testing.T, all ...Report) string {
 }
 
 func TestHTMLGolden(t *testing.T) {
-	golden(t, "report.html", []byte(writeHTML(t, New(badRun()))))
+	page := writeHTML(t, New(badRun()))
+	for _, name := range []string{"style.css", "script.js"} { // which are files themselves
+		asset, err := htmlAsset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page, asset) {
+			t.Errorf("the page does not hold %s as it is", name)
+		}
+		page = strings.Replace(page, asset, name+"\n", 1)
+	}
+	golden(t, "report.html", []byte(page))
 }
 
 func TestHTMLOfNothing(t *testing.T) {

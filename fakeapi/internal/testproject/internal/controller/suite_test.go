@@ -43,7 +43,7 @@ func TestControllers(t *testing.T) {
 var _ = BeforeSuite(func() {
 	logf.SetLogger(GinkgoLogr)
 
-	ctx, cancel = context.WithCancel(context.TODO())
+	ctx, cancel = context.WithCancel(context.Background())
 
 	var err error
 	Expect(netv1.AddToScheme(scheme.Scheme)).To(Succeed())
