@@ -3,32 +3,17 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
+	"github.com/gatehouse-dev/gatehouse/hack/generate/internal/schema"
 )
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "fixtures-schema:", err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	schema, err := generate()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile("schema.json", schema, 0o644)
-}
+func main() { schema.Main("fixtures-schema", generate) }
 
 // generate returns the schema. The working directory must be that of package fixtures, whose comments it reads.
 func generate() ([]byte, error) {
@@ -36,29 +21,22 @@ func generate() ([]byte, error) {
 	if err := r.AddGoComments("github.com/gatehouse-dev/gatehouse/fixtures", "./", jsonschema.WithFullComment()); err != nil {
 		return nil, fmt.Errorf("read the comments of package fixtures: %w", err)
 	}
-	schema := r.ReflectFromType(reflect.TypeFor[fixtures.File]())
+	document := r.ReflectFromType(reflect.TypeFor[fixtures.File]())
 	// Call stands inside the written-out schema of Calls alone.
 	call := (&jsonschema.Reflector{Anonymous: true, Mapper: mapped, CommentMap: r.CommentMap}).ReflectFromType(reflect.TypeFor[fixtures.Call]())
-	schema.Definitions["Call"] = call.Definitions["Call"]
+	document.Definitions["Call"] = call.Definitions["Call"]
 
-	schema.Title = "Gatehouse fixture"
-	allowReferences(schema)
-	for _, definition := range schema.Definitions {
+	document.Title = "Gatehouse fixture"
+	allowReferences(document)
+	for _, definition := range document.Definitions {
 		allowReferences(definition)
 	}
-	schema.Definitions["reference"] = &jsonschema.Schema{
+	document.Definitions["reference"] = &jsonschema.Schema{
 		Type:        "string",
 		Pattern:     `^\$\{[^}]+\}$`,
 		Description: "A reference, which is replaced by a value: of the row's set, or one that is known when the case runs.",
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(schema); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return schema.Encode(document)
 }
 
 // mapped returns the schemas of the types that are not written as their Go types tell.
@@ -84,15 +62,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 			Items: &jsonschema.Schema{AnyOf: append(slices.Clone(call), group)},
 		}
 	}
-	if t.Kind() == reflect.String && t.Implements(reflect.TypeFor[interface{ Values() []string }]()) {
-		schema := &jsonschema.Schema{Type: "string"}
-		values := reflect.Zero(t).MethodByName("Values").Call(nil)[0]
-		for i := range values.Len() {
-			schema.Enum = append(schema.Enum, values.Index(i).Interface())
-		}
-		return schema
-	}
-	return nil
+	return schema.Words(t)
 }
 
 // literal are the fields that cannot be a reference: the loader reads them before it replaces references.
