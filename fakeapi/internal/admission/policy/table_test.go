@@ -62,7 +62,7 @@ type outcome struct {
 	Object      map[string]any      `json:"object"`
 }
 
-func readTable[P, B any](t *testing.T, file string) []testCase[P, B] {
+func readTable[P, B any](t testing.TB, file string) []testCase[P, B] {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -190,7 +190,7 @@ var mayRead = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Att
 })
 
 // attributes are those of the case's request.
-func (c *testCase[P, B]) attributes(t *testing.T) admission.Attributes {
+func (c *testCase[P, B]) attributes(t testing.TB) admission.Attributes {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: "probe", Labels: map[string]string{"app": "a"}}
 	var object runtime.Object

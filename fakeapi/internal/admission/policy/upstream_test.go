@@ -61,7 +61,7 @@ func TestMutatingAsUpstream(t *testing.T) {
 }
 
 // start starts a plugin with the objects of a world.
-func start[H any](t *testing.T, plugin *generic.Plugin[H], w *world) {
+func start[H any](t testing.TB, plugin *generic.Plugin[H], w *world) {
 	t.Helper()
 	objects := []runtime.Object{testNamespace()}
 	for _, o := range w.validatingPolicies {
