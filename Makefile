@@ -51,6 +51,7 @@ ifdef RACE
 else
 	$(GO) test $(TESTFLAGS) ./...
 endif
+	$(GO) -C hack/tools test $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: ## Check gofmt, go vet and staticcheck.
@@ -59,10 +60,12 @@ lint: ## Check gofmt, go vet and staticcheck.
 	$(GO) vet ./...
 	$(GO) -C hack/tools build -o "$(CURDIR)/bin/" honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
+	$(GO) -C hack/tools vet ./...
+	cd hack/tools && ../../bin/staticcheck ./...
 
 .PHONY: bench
 bench: ## Run the benchmarks.
-	$(GO) test -run '^$$' -bench '$(or $(FOCUS),.)' -benchmem ./hack/bench ./fixtures/... ./reports/...
+	$(GO) test -run '^$$' -bench '$(or $(FOCUS),.)' -benchmem ./hack/bench ./fakeapi/internal/admission/... ./fixtures/... ./reports/...
 
 .PHONY: generate
 generate: ## Write the generated files again: JSON Schemas, and what a real kube-apiserver answers (needs its assets).
@@ -74,7 +77,7 @@ envtest-assets: ## Make sure that kube-apiserver, etcd, kubectl and kube-control
 
 .PHONY: mutants
 mutants: ## Break fakeapi in each way of hack/mutants and see that the named cases turn red.
-	$(GO) -C hack/tools run ./mutants -root "$(CURDIR)" $(if $(FOCUS),-focus '$(FOCUS)')
+	$(GO) -C hack/tools run ./mutants -root "$(CURDIR)" $(if $(FOCUS),-focus '$(FOCUS)') $(FLAGS)
 
 .PHONY: compare
 compare: ## Hold validation, defaults and conversions against the packages of Kubernetes.
