@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/onsi/gomega/gbytes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/version"
@@ -226,9 +227,9 @@ func TestDiscovery(t *testing.T) {
 }
 
 func TestAuditEvents(t *testing.T) {
-	var log safeBuffer
+	log := gbytes.NewBuffer()
 	server := start(t, fakeapi.Options{
-		AuditLog: &log,
+		AuditLog: log,
 		AuditPolicy: &auditv1.Policy{Rules: []auditv1.PolicyRule{
 			{Level: auditv1.LevelNone, Resources: []auditv1.GroupResources{{Resources: []string{"secrets"}}}},
 			{Level: auditv1.LevelRequest, OmitStages: []auditv1.Stage{auditv1.StageRequestReceived}},
@@ -247,8 +248,8 @@ func TestAuditEvents(t *testing.T) {
 	if event.RequestObject == nil || !strings.Contains(string(event.RequestObject.Raw), `"a":"b"`) {
 		t.Error("the event has no request object")
 	}
-	if !strings.Contains(log.String(), `"auditID":"chosen"`) {
-		t.Errorf("log: %s", log.String())
+	if text := string(log.Contents()); !strings.Contains(text, `"auditID":"chosen"`) {
+		t.Errorf("log: %s", text)
 	}
 
 	refused := do(t, server, "POST", "/api/v1/namespaces/default/configmaps", body, "Content-Type", "application/json")

@@ -1,8 +1,6 @@
 package fakeapi_test
 
 import (
-	"bytes"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,22 +20,4 @@ func auditEvent(t testing.TB, server *fakeapi.Server, auditID string) auditv1.Ev
 	}
 	t.Fatalf("request %q has no event of stage ResponseComplete: %+v", auditID, server.AuditEvents(auditID))
 	return auditv1.Event{}
-}
-
-// safeBuffer is a buffer that one goroutine writes and another reads.
-type safeBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *safeBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(data)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/onsi/gomega/gbytes"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,8 +86,8 @@ func TestWebhooks(t *testing.T) {
 			}),
 		}},
 	}
-	var explained safeBuffer
-	server := start(t, fakeapi.Options{Objects: []runtime.Object{mutating, validating}, Explain: &explained})
+	explained := gbytes.NewBuffer()
+	server := start(t, fakeapi.Options{Objects: []runtime.Object{mutating, validating}, Explain: explained})
 	client := clientFor(t, server.RESTConfig())
 
 	created, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("good"), metav1.CreateOptions{})
@@ -138,7 +139,7 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("audit annotations have no patch: %v", event.Annotations)
 	}
 	server.Stop()
-	if text := explained.String(); !strings.Contains(text, "label.example.com") || !strings.Contains(text, "not today") {
+	if text := string(explained.Contents()); !strings.Contains(text, "label.example.com") || !strings.Contains(text, "not today") {
 		t.Errorf("explained:\n%s", text)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/onsi/gomega/gbytes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -19,7 +19,7 @@ import (
 
 // running is a gatehouse serve under way.
 type running struct {
-	stdout, stderr safeBuffer
+	stdout, stderr *gbytes.Buffer
 	status         chan int
 	cancel         context.CancelFunc
 }
@@ -28,8 +28,8 @@ type running struct {
 func serving(t *testing.T, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &running{status: make(chan int, 1), cancel: cancel}
-	go func() { r.status <- run(ctx, append([]string{"serve"}, args...), &r.stdout, &r.stderr) }()
+	r := &running{stdout: gbytes.NewBuffer(), stderr: gbytes.NewBuffer(), status: make(chan int, 1), cancel: cancel}
+	go func() { r.status <- run(ctx, append([]string{"serve"}, args...), r.stdout, r.stderr) }()
 	t.Cleanup(cancel)
 	return r
 }
@@ -44,12 +44,12 @@ func (r *running) stop() int {
 func (r *running) kubeconfig(t *testing.T) string {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if _, path, ok := strings.Cut(r.stdout.String(), "export KUBECONFIG="); ok && strings.HasSuffix(path, "\n") {
+		if _, path, ok := strings.Cut(string(r.stdout.Contents()), "export KUBECONFIG="); ok && strings.HasSuffix(path, "\n") {
 			return strings.TrimSpace(path)
 		}
 		select {
 		case status := <-r.status:
-			t.Fatalf("it ended with status %d: %s", status, r.stderr.String())
+			t.Fatalf("it ended with status %d: %s", status, r.stderr.Contents())
 		default:
 		}
 	}
@@ -96,9 +96,9 @@ func TestServe(t *testing.T) {
 		t.Error(err)
 	}
 	if status := server.stop(); status != 0 {
-		t.Errorf("status %d: %s", status, server.stderr.String())
+		t.Errorf("status %d: %s", status, server.stderr.Contents())
 	}
-	if text := server.stdout.String(); !strings.Contains(text, "CREATE configmaps default/probe") {
+	if text := string(server.stdout.Contents()); !strings.Contains(text, "CREATE configmaps default/probe") {
 		t.Errorf("no explanation in\n%s", text)
 	}
 	log, err := os.ReadFile(auditLog)
@@ -183,24 +183,6 @@ func writeFile(t *testing.T, dir, name, content string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// safeBuffer is a buffer that one goroutine writes and another reads.
-type safeBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *safeBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(data)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 func TestServeRetiredVersions(t *testing.T) {
