@@ -20,7 +20,7 @@ import (
 // run runs the cases and writes the reports. Its error carries the exit status.
 func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
 	run := reports.Run{
-		Suite: version(), Ledger: c.set.Ledger, Target: reports.TargetInfo{Name: c.flags.target.Name},
+		Suite: version(), Command: c.flags.command, Ledger: c.set.Ledger, Target: reports.TargetInfo{Name: c.flags.target.Name},
 		Selection: c.flags.selection, Known: c.known, Start: time.Now(),
 	}
 	if err := c.prepareReports(run); err != nil {

@@ -37,6 +37,7 @@ type policyTestFlags struct {
 	out         string
 	coverageMin int
 	explain     bool
+	command     []string // what runs a case again, with --focus
 }
 
 func policyTestCommand() *cobra.Command {
@@ -68,6 +69,7 @@ table is wrong, 3 the environment failed.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.command = commandLine(cmd, args, "focus", "out", "coverage-min", "explain")
 			return testPolicies(cmd.Context(), flags, args, cmd.OutOrStdout())
 		},
 	}
@@ -101,7 +103,7 @@ func testPolicies(ctx context.Context, flags policyTestFlags, paths []string, st
 	}
 	chosen := &fixtures.Tables{Manifests: tables.Manifests}
 	for _, c := range tables.Cases {
-		if focus.MatchString(c.ID + " " + c.Title) {
+		if inFocus(focus, c) {
 			chosen.Cases = append(chosen.Cases, c)
 		}
 	}
@@ -117,8 +119,8 @@ func testPolicies(ctx context.Context, flags policyTestFlags, paths []string, st
 // runPolicies runs the chosen cases of the tables.
 func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fixtures.Tables, stdout io.Writer) error {
 	run := reports.Run{
-		Suite: version(), Ledger: &fixtures.Ledger{}, Target: reports.TargetInfo{Name: flags.target.Name},
-		Selection: reports.Selection{Focus: flags.focus}, Start: time.Now(),
+		Suite: version(), Command: flags.command, Ledger: &fixtures.Ledger{},
+		Target: reports.TargetInfo{Name: flags.target.Name}, Selection: reports.Selection{Focus: flags.focus}, Start: time.Now(),
 		PolicyTests: &reports.PolicyTests{CoverageMin: flags.coverageMin, Policies: []reports.PolicyCoverage{}},
 	}
 	outcome, failed := policy.Run(ctx, chosen, policy.Options{

@@ -21,6 +21,7 @@ type webhookFlags struct {
 	out      string
 	all      bool
 	rotation time.Duration
+	command  []string // what puts the webhook on trial again
 }
 
 func webhookCommand() *cobra.Command {
@@ -50,6 +51,7 @@ a manifest is wrong, 3 the environment failed.`,
   gatehouse webhook --config gatehouse.yaml --target envtest`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.command = commandLine(cmd, nil, "out", "all")
 			return runWebhook(cmd.Context(), flags, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -87,6 +89,7 @@ func runWebhook(ctx context.Context, flags webhookFlags, stdin io.Reader, stdout
 	if err != nil {
 		return exitError{exitEnvironment, err}
 	}
+	report.Command = flags.command
 	fmt.Fprintln(stderr)
 	files, options := outFiles(flags.out), textOptions(stdout)
 	options.All = flags.all
