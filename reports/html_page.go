@@ -88,7 +88,7 @@ func newHTMLPage(all []Report) (htmlPage, error) {
 	var titles []string
 	for i, r := range all {
 		page.Runs = append(page.Runs, newHTMLRun(r, names[i]))
-		page.Problems = append(page.Problems, problems(r, names[i])...)
+		page.Problems = append(page.Problems, problems(r, names[i], len(all) > 1)...)
 		page.NotRun = append(page.NotRun, notRunGroups(r, names[i])...)
 		titles = append(titles, names[i]+": "+string(r.Verdict))
 	}
