@@ -72,7 +72,7 @@ func TestRunAgain(t *testing.T) {
 				"Markdown":     readFile(t, filepath.Join(out, "report.md")),
 				"JUnit":        html.UnescapeString(readFile(t, filepath.Join(out, "junit.xml"))),
 			} {
-				if !regexp.MustCompile(`(?m)`+regexp.QuoteMeta(command)+"($|`$|</code>)").MatchString(text) {
+				if !regexp.MustCompile(`(?m)` + regexp.QuoteMeta(command) + "($|`$|</code>)").MatchString(text) {
 					t.Errorf("%s does not tell %s:\n%s", what, command, text)
 				}
 			}

@@ -123,6 +123,13 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 		Target: reports.TargetInfo{Name: flags.target.Name}, Selection: reports.Selection{Focus: flags.focus}, Start: time.Now(),
 		PolicyTests: &reports.PolicyTests{CoverageMin: flags.coverageMin, Policies: []reports.PolicyCoverage{}},
 	}
+	files := outFiles(flags.out)
+	begun := run
+	begun.Interrupted, begun.End = notEnded, run.Start
+	begun.Results = allResults(tables.Cases, chosen.Cases, nil, run.Selection, notEnded)
+	if err := prepare(files, reports.New(begun)); err != nil {
+		return exitError{exitEnvironment, err}
+	}
 	outcome, failed := policy.Run(ctx, chosen, policy.Options{
 		Target: flags.target, Procs: runtime.GOMAXPROCS(0), Explain: flags.explain,
 	})
@@ -137,7 +144,7 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	case failed != nil:
 		run.Interrupted = "the environment failed"
 	case ctx.Err() != nil:
-		run.Interrupted = "interrupted"
+		run.Interrupted = context.Cause(ctx).Error()
 	}
 	known := map[string]reports.Result{}
 	for _, result := range outcome.Results {
@@ -145,7 +152,6 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	}
 	run.Results = allResults(tables.Cases, chosen.Cases, known, run.Selection, run.Interrupted)
 	judged := reports.New(run)
-	files := outFiles(flags.out)
 	if err := errors.Join(failed, writeReport(files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}
