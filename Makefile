@@ -83,6 +83,10 @@ mutants: ## Break fakeapi in each way of hack/mutants and see that the named cas
 compare: ## Hold validation, defaults and conversions against the packages of Kubernetes.
 	$(GO) -C hack/compare test ./...
 
+.PHONY: readers
+readers: ## Give the CI samples and JUnit files to those who read them: actionlint, Prow, Sonobuoy, TestGrid.
+	$(GO) -C hack/ci/readers test ./...
+
 .PHONY: ci
 ci: ## Run what continuous integration runs.
 	.ci/run

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"html/template"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +88,7 @@ func newHTMLPage(all []Report) (htmlPage, error) {
 	var titles []string
 	for i, r := range all {
 		page.Runs = append(page.Runs, newHTMLRun(r, names[i]))
-		page.Problems = append(page.Problems, problems(r, names[i])...)
+		page.Problems = append(page.Problems, problems(r, names[i], len(all) > 1)...)
 		page.NotRun = append(page.NotRun, notRunGroups(r, names[i])...)
 		titles = append(titles, names[i]+": "+string(r.Verdict))
 	}
@@ -164,19 +162,6 @@ func took(d time.Duration) string {
 	}
 }
 
-// runAgain is the command that runs a case again on the kind of target that it ran on.
-func runAgain(r Report, result Result) string {
-	focus := " --focus " + shellQuote("^"+regexp.QuoteMeta(result.ID)+"$")
-	switch {
-	case r.Webhook != nil:
-		return "gatehouse webhook --config " + shellQuote(r.Webhook.Config)
-	case r.PolicyTests != nil:
-		return "gatehouse policy test" + focus + " " + shellQuote(path.Dir(result.File))
-	default:
-		return "gatehouse conformance --target " + shellQuote(r.Target.Name) + focus
-	}
-}
-
 // lines are texts, each on one line.
 func lines(texts []string) []string {
 	out := make([]string, len(texts))
@@ -184,14 +169,4 @@ func lines(texts []string) []string {
 		out[i] = line(text)
 	}
 	return out
-}
-
-// shellQuote quotes a word for a POSIX shell where it needs it.
-func shellQuote(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:=@%+,", c))
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

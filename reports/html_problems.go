@@ -13,6 +13,7 @@ type (
 		Anchor, Run, ID, Title, Area, Outcome, Mark string
 		Place, Reason, Again                        string
 		Levels                                      string
+		Several                                     bool // the run is one of several
 		Behaviors                                   []htmlFact
 		Failures                                    []htmlFailure
 		Fixture                                     []htmlExcerpt
@@ -48,8 +49,9 @@ type (
 // problemOutcomes are the outcomes of cases that a report describes at length, in the order in which it does.
 func problemOutcomes() []Outcome { return []Outcome{Fail, Error, Warn, KnownFail} }
 
-// problems are the cases that a report describes at length.
-func problems(r Report, name string) []htmlProblem {
+// problems are the cases that a report describes at length. several says that
+// the report is one of several.
+func problems(r Report, name string, several bool) []htmlProblem {
 	levels := map[string]string{}
 	for _, b := range r.Behaviors {
 		levels[b.ID] = string(b.Level)
@@ -62,7 +64,7 @@ func problems(r Report, name string) []htmlProblem {
 				continue
 			}
 			p := newHTMLProblem(result, statements)
-			p.Run, p.Again = name, line(runAgain(r, result))
+			p.Run, p.Several, p.Again = name, several, runAgain(r, result)
 			p.Anchor = anchor(name + " " + result.ID)
 			var words []string
 			for _, id := range result.Behaviors {
@@ -99,8 +101,12 @@ func newHTMLProblem(r Result, statements map[string]string) htmlProblem {
 	}
 	failed := map[int]bool{}
 	failedSteps := map[string]bool{}
-	for _, f := range r.Failures {
-		p.Failures = append(p.Failures, newHTMLFailure(r, f))
+	for i, f := range r.Failures {
+		failure := newHTMLFailure(r, f)
+		if i+1 < len(r.Failures) && r.Failures[i+1].Advice == f.Advice {
+			failure.Advice = "" // it stands below the next one
+		}
+		p.Failures = append(p.Failures, failure)
 		failed[f.Line] = true
 		failedSteps[f.Step] = true
 	}

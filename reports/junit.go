@@ -255,6 +255,7 @@ func (j *junitWriter) newCase(r Result) junitCase {
 		c.SystemOut = systemOut(append(decided(r), leftOut(r)...))
 	case Fail:
 		c.Failure = problem("expectation")
+		c.Failure.Text += escaped(again(j.report, r).String())
 	case KnownFail:
 		c.Skipped = problem("known-failure")
 	case Warn:
@@ -263,6 +264,7 @@ func (j *junitWriter) newCase(r Result) junitCase {
 		c.Skipped = problem("not-run")
 	default:
 		c.Error = problem("environment")
+		c.Error.Text += escaped(again(j.report, r).String())
 	}
 	j.adorn(&c, r)
 	return c

@@ -83,7 +83,7 @@ func (r Report) run() Run {
 		ledger.Areas = append(ledger.Areas, a.Area)
 	}
 	return Run{
-		Suite: r.Suite, Ledger: ledger, Target: r.Target, Webhook: r.Webhook, Selection: r.Selection, Known: r.Known,
+		Suite: r.Suite, Command: r.Command, Ledger: ledger, Target: r.Target, Webhook: r.Webhook, Selection: r.Selection, Known: r.Known,
 		Interrupted: r.Interrupted, Start: r.Start, End: r.End, Results: r.Results,
 		PolicyTests: r.PolicyTests,
 	}

@@ -18,6 +18,9 @@ const SchemaVersion = 1
 type Run struct {
 	// Suite is the version of Gatehouse that ran.
 	Suite string
+	// Command is the command line that was run, word by word, without what chose the cases and named the reports: with
+	// --focus it runs a case again. It is empty where no command was run.
+	Command []string
 	// Ledger is the ledger of the fixtures that were loaded.
 	Ledger *fixtures.Ledger
 	// Target is the server that the cases ran on.
@@ -46,6 +49,9 @@ type Report struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// Suite is the version of Gatehouse that ran.
 	Suite string `json:"suite,omitempty"`
+	// Command is the command line that was run, word by word, without what chose the cases and named the reports: with
+	// --focus it runs a case again.
+	Command []string `json:"command,omitempty"`
 	// Target is the server that the cases ran on.
 	Target TargetInfo `json:"target"`
 	// Webhook says which webhooks were on trial; absent when an API server was.
@@ -199,6 +205,7 @@ func assemble(run Run) Report {
 	r := Report{
 		SchemaVersion: SchemaVersion,
 		Suite:         run.Suite,
+		Command:       run.Command,
 		Target:        run.Target,
 		Webhook:       run.Webhook,
 		Selection:     run.Selection,

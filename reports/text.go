@@ -145,6 +145,7 @@ func (p *printer) cases(r Report, o Outcome, label string) {
 		}
 		p.lines(2, detail(result, statements))
 		p.lines(2, steps(result))
+		p.lines(2, again(r, result))
 		p.line("")
 	}
 	if shown > detailLimit {

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -59,23 +58,12 @@ func TestWriteTextOfTrial(t *testing.T) {
 	for _, test := range []struct {
 		file string
 		o    TextOptions
-	}{{"testdata/text-trial.txt", TextOptions{}}, {"testdata/text-trial-all.txt", TextOptions{All: true}}} {
+	}{{"text-trial.txt", TextOptions{}}, {"text-trial-all.txt", TextOptions{All: true}}} {
 		var got bytes.Buffer
 		if err := WriteText(&got, New(trialRun()), test.o); err != nil {
 			t.Fatal(err)
 		}
-		if os.Getenv("UPDATE") != "" {
-			if err := os.WriteFile(test.file, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(test.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.String() != string(want) {
-			t.Errorf("%s is not what is written:\n%s", test.file, &got)
-		}
+		golden(t, test.file, got.Bytes())
 	}
 }
 

@@ -28,6 +28,7 @@ type conformanceFlags struct {
 	flavor    string
 	procs     int
 	watch     bool
+	command   []string // what runs a case again, with --focus
 	only      []string // files of cases, as AREA/FILE.yaml, by which watch starts a run of what has changed
 }
 
@@ -71,6 +72,7 @@ environment or the suite failed.`,
 			if flags.watch {
 				return watchConformance(cmd.Context(), flags, cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
+			flags.command = commandLine(cmd, nil, "focus", "labels", "shard", "times", "known", "out", "junit-flavor", "procs", onlyFlag)
 			c, err := newConformance(flags)
 			if err != nil {
 				return err

@@ -20,7 +20,7 @@ import (
 // run runs the cases and writes the reports. Its error carries the exit status.
 func (c *conformance) run(ctx context.Context, stdout, stderr io.Writer) error {
 	run := reports.Run{
-		Suite: version(), Ledger: c.set.Ledger, Target: reports.TargetInfo{Name: c.flags.target.Name},
+		Suite: version(), Command: c.flags.command, Ledger: c.set.Ledger, Target: reports.TargetInfo{Name: c.flags.target.Name},
 		Selection: c.flags.selection, Known: c.known, Start: time.Now(),
 	}
 	if err := c.prepareReports(run); err != nil {
@@ -68,12 +68,10 @@ func (c *conformance) prepareReports(run reports.Run) error {
 			return err
 		}
 	}
-	run.Interrupted = "the run has not ended: it is going on, or it was killed"
+	run.Interrupted = notEnded
 	run.End = run.Start
 	run.Results = c.complete(nil, run.Interrupted)
-	files := c.files
-	files.StepSummary = "" // it takes what the run came to, and nothing before
-	return files.Write(reports.New(run))
+	return prepare(c.files, reports.New(run))
 }
 
 // execute runs the chosen cases on the target, those that want a server of their own after the others. It completes what
@@ -89,6 +87,10 @@ func (c *conformance) execute(ctx context.Context, run *reports.Run, known *outc
 
 // executePart starts a server of the target and runs cases on it.
 func (c *conformance) executePart(ctx context.Context, cases []*fixtures.LoadedCase, run *reports.Run, known *outcomes, shown *progress) (err error) {
+	if ctx.Err() != nil {
+		run.Interrupted = context.Cause(ctx).Error()
+		return nil
+	}
 	options := c.flags.target
 	options.Needs = target.Needs(cases)
 	shown.say("starting " + options.Name)
@@ -176,8 +178,8 @@ func newOutcomes() *outcomes {
 	return &outcomes{results: map[string]reports.Result{}, started: sets.New[string](), left: map[string][]string{}}
 }
 
-// lost gives the cases of a shard that ended without their results the result of an error, and returns their ids. Where the run was interrupted, those that had not begun are just not run. output is the end of what the shard
-// wrote.
+// lost gives the cases of a shard that ended without their results the result of an error, and returns their ids. Where
+// the run was interrupted, those that had not begun are just not run. output is the end of what the shard wrote.
 func (o *outcomes) lost(cases []*fixtures.LoadedCase, why, output string, interrupted bool) []string {
 	var ids []string
 	for _, c := range cases {

@@ -52,7 +52,7 @@ func (s *selector) of(set *fixtures.Set) ([]*fixtures.LoadedCase, error) {
 	}
 	var all []*fixtures.LoadedCase
 	for _, c := range set.Cases {
-		if s.focus.MatchString(admission.Text(c)) && s.labels(admission.Labels(set.Ledger, c)) {
+		if inFocus(s.focus, c) && s.labels(admission.Labels(set.Ledger, c)) {
 			all = append(all, c)
 		}
 	}
@@ -64,6 +64,11 @@ func (s *selector) of(set *fixtures.Set) ([]*fixtures.LoadedCase, error) {
 		return nil, usageError("no case is selected by %s, of %d%s", s.selection, len(set.Cases), s.nearestCase(set, len(all)))
 	}
 	return mine, nil
+}
+
+// inFocus reports whether the expression of --focus matches a case's id or its title.
+func inFocus(focus *regexp.Regexp, c *fixtures.LoadedCase) bool {
+	return focus.MatchString(c.ID) || focus.MatchString(c.Title)
 }
 
 // nearestCase suggests what a focus that selects nothing may have meant.

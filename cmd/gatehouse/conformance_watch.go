@@ -190,20 +190,3 @@ func focusOn(files []string) string {
 	}
 	return "^(" + strings.Join(ids, "|") + ")/"
 }
-
-// flagArguments are the arguments that set the flags again that were set, but for one.
-func flagArguments(set *pflag.FlagSet, but string) []string {
-	var args []string
-	set.Visit(func(f *pflag.Flag) {
-		values := []string{f.Value.String()}
-		if several, ok := f.Value.(pflag.SliceValue); ok {
-			values = several.GetSlice()
-		}
-		for _, value := range values {
-			if f.Name != but {
-				args = append(args, "--"+f.Name+"="+value)
-			}
-		}
-	})
-	return args
-}

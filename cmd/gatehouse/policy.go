@@ -37,6 +37,7 @@ type policyTestFlags struct {
 	out         string
 	coverageMin int
 	explain     bool
+	command     []string // what runs a case again, with --focus
 }
 
 func policyTestCommand() *cobra.Command {
@@ -68,6 +69,7 @@ table is wrong, 3 the environment failed.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.command = commandLine(cmd, args, "focus", "out", "coverage-min", "explain")
 			return testPolicies(cmd.Context(), flags, args, cmd.OutOrStdout())
 		},
 	}
@@ -101,7 +103,7 @@ func testPolicies(ctx context.Context, flags policyTestFlags, paths []string, st
 	}
 	chosen := &fixtures.Tables{Manifests: tables.Manifests}
 	for _, c := range tables.Cases {
-		if focus.MatchString(c.ID + " " + c.Title) {
+		if inFocus(focus, c) {
 			chosen.Cases = append(chosen.Cases, c)
 		}
 	}
@@ -117,9 +119,16 @@ func testPolicies(ctx context.Context, flags policyTestFlags, paths []string, st
 // runPolicies runs the chosen cases of the tables.
 func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fixtures.Tables, stdout io.Writer) error {
 	run := reports.Run{
-		Suite: version(), Ledger: &fixtures.Ledger{}, Target: reports.TargetInfo{Name: flags.target.Name},
-		Selection: reports.Selection{Focus: flags.focus}, Start: time.Now(),
+		Suite: version(), Command: flags.command, Ledger: &fixtures.Ledger{},
+		Target: reports.TargetInfo{Name: flags.target.Name}, Selection: reports.Selection{Focus: flags.focus}, Start: time.Now(),
 		PolicyTests: &reports.PolicyTests{CoverageMin: flags.coverageMin, Policies: []reports.PolicyCoverage{}},
+	}
+	files := outFiles(flags.out)
+	begun := run
+	begun.Interrupted, begun.End = notEnded, run.Start
+	begun.Results = allResults(tables.Cases, chosen.Cases, nil, run.Selection, notEnded)
+	if err := prepare(files, reports.New(begun)); err != nil {
+		return exitError{exitEnvironment, err}
 	}
 	outcome, failed := policy.Run(ctx, chosen, policy.Options{
 		Target: flags.target, Procs: runtime.GOMAXPROCS(0), Explain: flags.explain,
@@ -135,7 +144,7 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	case failed != nil:
 		run.Interrupted = "the environment failed"
 	case ctx.Err() != nil:
-		run.Interrupted = "interrupted"
+		run.Interrupted = context.Cause(ctx).Error()
 	}
 	known := map[string]reports.Result{}
 	for _, result := range outcome.Results {
@@ -143,7 +152,6 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	}
 	run.Results = allResults(tables.Cases, chosen.Cases, known, run.Selection, run.Interrupted)
 	judged := reports.New(run)
-	files := outFiles(flags.out)
 	if err := errors.Join(failed, writeReport(files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}

@@ -130,6 +130,16 @@ func outFiles(dir string) reports.Files {
 	return files
 }
 
+// notEnded is why a report that is written before anything has run is no verdict.
+const notEnded = "the run has not ended: it is going on, or it was killed"
+
+// prepare writes the report of a run that has not ended. It fails before anything has run where none could be written
+// afterwards; and what a run that is killed leaves is no report of an earlier one.
+func prepare(files reports.Files, begun reports.Report) error {
+	files.StepSummary = "" // it takes what the run came to, and nothing before
+	return files.Write(begun)
+}
+
 // listFiles tells where the files of a report are.
 func listFiles(stdout io.Writer, files reports.Files) {
 	for _, path := range []string{files.JUnit, files.JSON, files.HTML, files.Markdown} {

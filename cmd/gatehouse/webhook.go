@@ -21,6 +21,7 @@ type webhookFlags struct {
 	out      string
 	all      bool
 	rotation time.Duration
+	command  []string // what puts the webhook on trial again
 }
 
 func webhookCommand() *cobra.Command {
@@ -50,6 +51,7 @@ a manifest is wrong, 3 the environment failed.`,
   gatehouse webhook --config gatehouse.yaml --target envtest`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.command = commandLine(cmd, nil, "out", "all")
 			return runWebhook(cmd.Context(), flags, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -76,19 +78,25 @@ func runWebhook(ctx context.Context, flags webhookFlags, stdin io.Reader, stdout
 	if err := checkWritable(flags.out); err != nil {
 		return exitError{exitEnvironment, err}
 	}
+	files := outFiles(flags.out)
 	report, err := webhook.Judge(ctx, webhook.Options{
 		ConfigFile: flags.config, Target: flags.target, Stdin: stdin,
 		Limits:   webhook.Limits{Rotation: flags.rotation},
+		Begun:    func(begun reports.Report) error { begun.Command = flags.command; return prepare(files, begun) },
 		Progress: func(text string) { fmt.Fprintln(stderr, text) },
 	})
 	if wrong := (*webhook.UsageError)(nil); errors.As(err, &wrong) {
 		return exitError{exitUsage, err}
 	}
+	report.Command = flags.command
 	if err != nil {
+		if report.Interrupted != "" {
+			err = errors.Join(err, files.Write(report))
+		}
 		return exitError{exitEnvironment, err}
 	}
 	fmt.Fprintln(stderr)
-	files, options := outFiles(flags.out), textOptions(stdout)
+	options := textOptions(stdout)
 	options.All = flags.all
 	if err := errors.Join(files.Write(report), reports.WriteText(stdout, report, options)); err != nil {
 		return exitError{exitEnvironment, err}

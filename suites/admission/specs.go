@@ -60,11 +60,8 @@ func (o Options) spec(c *fixtures.LoadedCase) {
 	if c.Serial {
 		args = append(args, ginkgo.Serial)
 	}
-	ginkgo.It(Text(c), args...)
+	ginkgo.It(c.ID+" "+c.Title, args...)
 }
-
-// Text is what the spec of a case is called, and what a focus is matched with.
-func Text(c *fixtures.LoadedCase) string { return c.ID + " " + c.Title }
 
 // Labels are the labels of a case's spec: its area, its behaviours and their levels, what it needs, and Serial.
 func Labels(ledger *fixtures.Ledger, c *fixtures.LoadedCase) []string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
@@ -15,8 +16,9 @@ import (
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/manifests"
 )
 
-// Judge puts a webhook on trial and returns the report. An error says that there is none: a *UsageError when what the
-// user wrote is wrong, any other when the environment failed.
+// Judge puts a webhook on trial and returns the report. An error says that there is no judgement: a *UsageError when what
+// the user wrote is wrong, any other when the environment failed or ctx is done. The report of a trial that had begun says
+// so too.
 func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	p, err := newPlan(o)
 	if err != nil {
@@ -26,12 +28,19 @@ func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	if err != nil {
 		return reports.Report{}, err
 	}
-	run.Start = time.Now()
+	run.Start, run.Target = time.Now(), t.info
+	run.End = run.Start
+	if o.Begun != nil {
+		if err := o.Begun(t.unfinished(run, "the trial has not ended: it is going on, or it was killed")); err != nil {
+			return reports.Report{}, err
+		}
+	}
 	err = t.gather(ctx)
 	run.End = time.Now()
 	run.Target = t.info
 	if err != nil {
-		return reports.Report{}, t.inWords(err)
+		err = t.inWords(err)
+		return t.unfinished(run, err.Error()), err
 	}
 	run.Webhook.Notes = append(t.record.notes, t.untriedNote()...)
 	for _, rule := range Rules() {
@@ -41,6 +50,21 @@ func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	}
 	run.Results = append(run.Results, t.results...)
 	return reports.New(run), nil
+}
+
+// unfinished is the report of a trial that has not come to its end: no rule is judged by a part of what there is to see.
+func (t *trial) unfinished(run reports.Run, why string) reports.Report {
+	run.Interrupted = why
+	reason, _, _ := strings.Cut(why, "\n")
+	for _, rule := range Rules() {
+		entry, _ := run.Ledger.Behavior(rule.ID) // a test sees to it that it is there
+		run.Results = append(run.Results, reports.Result{
+			ID: resultID(rule.ID), Title: entry.Statement, Area: Area, Behaviors: []string{rule.ID}, File: t.config.Path,
+			Outcome: reports.NotRun, Cause: reports.CauseInterrupted, Reason: reason,
+		})
+	}
+	run.Results = append(run.Results, t.results...)
+	return reports.New(run)
 }
 
 // newTrial reads all that the plan names.

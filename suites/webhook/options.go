@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/gatehouse-dev/gatehouse/reports"
 	"github.com/gatehouse-dev/gatehouse/suites/target"
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/config"
 )
@@ -31,6 +32,9 @@ type Options struct {
 	Stdin io.Reader
 	// Limits bound what takes time.
 	Limits Limits
+	// Begun is given the report of the trial before there is anything to report, which says that it has not ended; written
+	// down, it is what a trial that is killed leaves. Its error ends the trial. nil for nobody.
+	Begun func(reports.Report) error
 	// Progress is told what is being done; nil for nobody.
 	Progress func(string)
 }
