@@ -49,7 +49,8 @@ type trial struct {
 // gather does the whole of the first half. What it returns besides an error is good to look at, though not to judge.
 func (t *trial) gather(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, t.close()) }()
-	t.record.set, t.record.lint = t.set, lint.Check(t.set, time.Now())
+	t.record.set, t.record.began = t.set, time.Now()
+	t.record.lint = lint.Check(t.set, t.record.began)
 	for _, stage := range []struct {
 		name string
 		do   func(context.Context) error
@@ -135,17 +136,8 @@ func (t *trial) openSubject(ctx context.Context) (err error) {
 		return err
 	}
 	t.later(t.subject.Stop)
-	t.clients = map[*manifests.Hook]*exchange.Client{}
-	for _, h := range t.set.Hooks {
-		name := h.ServerName()
-		if t.subject.ServerName != "" {
-			name = t.subject.ServerName
-		}
-		client := exchange.NewClient(t.subject.Address, name, t.subject.Roots)
-		t.clients[h] = client
-		t.later(func() error { client.Close(); return nil })
-	}
-	return nil
+	t.connect(ctx)
+	return t.convert(ctx)
 }
 
 func (t *trial) start(ctx context.Context) (*subject.Subject, error) {

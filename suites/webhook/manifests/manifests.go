@@ -278,13 +278,18 @@ func (s *Set) Service(ref *admissionregistrationv1.ServiceReference) *corev1.Ser
 	return nil
 }
 
-// Names returns the names that the certificate of the webhook's server must bear, by the Services of its registrations.
+// Names returns the names that the certificate of the webhook's server must bear, by the Services of its registrations and
+// conversions.
 func (s *Set) Names() []string {
 	names := sets.New[string]()
 	for _, hook := range s.Hooks {
-		if name := hook.ServerName(); name != "" {
-			names.Insert(name)
+		names.Insert(hook.ServerName())
+	}
+	for _, definition := range s.Definitions {
+		if config, ok := Conversion(definition); ok {
+			names.Insert(ServerNameOf(config))
 		}
 	}
+	names.Delete("")
 	return sets.List(names)
 }

@@ -57,7 +57,7 @@ func Launch(ctx context.Context, start Start) (_ *Subject, err error) {
 		return nil, errors.Join(err, p.stop())
 	}
 	return &Subject{
-		Address: p.address, Roots: start.Authority.Pool(), Bundle: start.Authority.Bundle(), Dir: p.dir,
+		Address: p.address, Roots: start.Authority.Pool(), Dir: p.dir,
 		memory: p.memory, terminate: p.terminate, log: p.written.String, ended: p.ended,
 		rotate: func() error { return start.Authority.WriteDir(p.certDir, start.Names...) },
 		stop: sync.OnceValue(func() error {

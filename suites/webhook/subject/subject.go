@@ -21,9 +21,7 @@ type Subject struct {
 	Address string
 	// Roots vouch for the server's certificate; nil means the system's authorities.
 	Roots *x509.CertPool
-	// Bundle are the same as PEM; nil means the system's authorities.
-	Bundle []byte
-	// ServerName is the name that the certificate must bear where it is not that of the registration: that of a url.
+	// ServerName is a name that the certificate may bear in the place of that of the registration: the host of a url.
 	ServerName string
 	// Dir is the working directory, which the webhook should leave as it is; "" when it is not known.
 	Dir string
@@ -97,7 +95,7 @@ func Connect(to string, ca []byte) (*Subject, error) {
 	if u.Port() == "" {
 		host = net.JoinHostPort(u.Hostname(), "443")
 	}
-	s := &Subject{Address: host, ServerName: u.Hostname(), Bundle: ca}
+	s := &Subject{Address: host, ServerName: u.Hostname()}
 	if ca != nil {
 		s.Roots = x509.NewCertPool()
 		if !s.Roots.AppendCertsFromPEM(ca) {
@@ -129,7 +127,7 @@ func Handle(handler http.Handler, authority *Authority, names []string, dir stri
 		_ = server.ServeTLS(l, "", "") // it ends with Close
 	}()
 	return &Subject{
-		Address: l.Addr().String(), Roots: authority.Pool(), Bundle: authority.Bundle(), Dir: dir,
+		Address: l.Addr().String(), Roots: authority.Pool(), Dir: dir,
 		log: written.String,
 		stop: func() error {
 			err := server.Close()
