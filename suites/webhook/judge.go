@@ -16,7 +16,7 @@ import (
 )
 
 // Judge puts a webhook on trial and returns the report. An error says that there is none: a *UsageError when what the
-// user wrote is wrong, any other when the environment failed.
+// user wrote is wrong, any other when the environment failed. When ctx ends first, the report says so and judges nothing.
 func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	p, err := newPlan(o)
 	if err != nil {
@@ -30,6 +30,9 @@ func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	err = t.gather(ctx)
 	run.End = time.Now()
 	run.Target = t.info
+	if err != nil && ctx.Err() != nil {
+		return reports.New(interrupted(run, err)), nil
+	}
 	if err != nil {
 		return reports.Report{}, t.inWords(err)
 	}
@@ -41,6 +44,19 @@ func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	}
 	run.Results = append(run.Results, t.results...)
 	return reports.New(run), nil
+}
+
+// interrupted makes of a run one that was ended before anything could be judged.
+func interrupted(run reports.Run, err error) reports.Run {
+	run.Interrupted = err.Error()
+	for _, rule := range Rules() {
+		entry, _ := run.Ledger.Behavior(rule.ID)
+		run.Results = append(run.Results, reports.Result{
+			ID: resultID(rule.ID), Title: entry.Statement, Area: Area, Behaviors: []string{rule.ID},
+			Outcome: reports.NotRun, Cause: reports.CauseInterrupted, Reason: run.Interrupted,
+		})
+	}
+	return run
 }
 
 // newTrial reads all that the plan names.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -65,11 +66,12 @@ func (t *trial) gather(ctx context.Context) (err error) {
 		{"ending the webhook", t.end},
 	} {
 		t.say(stage.name)
-		if err := stage.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", stage.name, err)
-		}
-		if err := ctx.Err(); err != nil {
+		err := stage.do(ctx)
+		if ctx.Err() != nil {
 			return fmt.Errorf("%s: interrupted: %w", stage.name, context.Cause(ctx))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", stage.name, err)
 		}
 	}
 	return nil
@@ -162,7 +164,7 @@ func (t *trial) start(ctx context.Context) (*subject.Subject, error) {
 			Run: *t.config.Run, ConfigDir: t.config.Dir, Kubeconfig: kubeconfig, Authority: t.authority, Names: t.set.Names(),
 		})
 		if err != nil {
-			return nil, usage(err)
+			return nil, usage(fmt.Errorf("%s: run: %w", t.config.Path, err))
 		}
 		return started, nil
 	default:
@@ -173,7 +175,14 @@ func (t *trial) start(ctx context.Context) (*subject.Subject, error) {
 				return nil, usage(err)
 			}
 		}
-		return subject.Connect(t.config.URL, ca)
+		running, err := subject.Connect(ctx, t.config.URL, ca)
+		switch {
+		case errors.As(err, new(*net.OpError)):
+			return nil, fmt.Errorf("%s: %w", t.config.Path, err)
+		case err != nil:
+			return nil, usage(fmt.Errorf("%s: %w", t.config.Path, err))
+		}
+		return running, nil
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"time"
 )
 
 // Subject is the running server of a webhook.
@@ -85,8 +86,9 @@ func (s *Subject) Stop() error {
 	return s.stop()
 }
 
-// Connect is a server that runs at a URL; ca is PEM, nil for the system's authorities.
-func Connect(to string, ca []byte) (*Subject, error) {
+// Connect is a server that runs at a URL; ca is PEM, nil for the system's authorities. It is an error when nobody listens
+// there.
+func Connect(ctx context.Context, to string, ca []byte) (*Subject, error) {
 	u, err := url.Parse(to)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
@@ -102,7 +104,11 @@ func Connect(to string, ca []byte) (*Subject, error) {
 			return nil, errors.New("ca: the file holds no certificate in PEM")
 		}
 	}
-	return s, nil
+	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return nil, fmt.Errorf("url: %s: %w; start the webhook's server first, or say how Gatehouse starts it (run)", to, err)
+	}
+	return s, connection.Close()
 }
 
 // Handle serves a handler with a certificate for the names. dir is what the handler should leave as it is; "" for none.

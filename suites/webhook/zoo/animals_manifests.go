@@ -39,6 +39,8 @@ func manifestAnimals() []Animal {
 		rule("object-selector-opt-in-only", "guards what is labelled", validating, validating+"  objectSelector: {matchExpressions: [{key: zoo.example.com/exempt, operator: DoesNotExist}]}\n"),
 		rule("timeout-small", "lets users wait", validating, strings.Replace(validating, "timeoutSeconds: 10", "timeoutSeconds: 30", 1)),
 		rule("match-policy-equivalent", "is evaded by other versions", mutating, mutating+"  matchPolicy: Exact\n"),
+		rule("match-policy-equivalent", "is evaded by another version of a custom resource", validating, validating+"  matchPolicy: Exact\n"),
+		rule("versions-there", "waits for a version that is not there", gadgets, gadgets+strings.Replace(gadgets, "[v1]", "[v2]", 1)),
 		rule("ca-bundle", "has no authority", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo\n  annotations: {cert-manager.io/inject-ca-from: zoo/webhook}", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo"),
 		rule("service-exists", "names a port that the Service has not", "path: /mutate}", "path: /mutate, port: 8443}"),
 		rule("no-shadows", "asks twice", mutateName, strings.Replace(secondHook, "- name: mutate.zoo", "- name: second.zoo", 1)),
