@@ -63,7 +63,7 @@ type Ready struct {
 
 // Samples are objects to try the webhook with. Each entry of the lists is a file or a directory.
 type Samples struct {
-	// Setup are objects that must be there first, such as namespaces.
+	// Setup are objects that must be there first, such as namespaces with labels; other namespaces of samples are made.
 	Setup []string `json:"setup,omitempty"`
 	// Admitted are objects that must be admitted.
 	Admitted []string `json:"admitted,omitempty"`
