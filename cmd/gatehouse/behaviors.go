@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatehouse-dev/gatehouse/fixtures"
+	"github.com/gatehouse-dev/gatehouse/suites/webhook/zoo"
 )
 
 // behaviorsFlags are the flags of gatehouse behaviors.
@@ -23,7 +24,8 @@ func behaviorsCommand() *cobra.Command {
 		Use:   "behaviors [--area AREA] [ID]",
 		Short: "List or explain the behaviors that the conformance suite shows",
 		Long: `Lists the behaviors of the ledger by area, or explains one: what must be so, how much it is guaranteed, where that is
-written, and which fixtures show it. The beginning of an ID lists the behaviors whose ids begin so.`,
+written, and which fixtures show it. The beginning of an ID lists the behaviors whose ids begin so. The rules of
+gatehouse webhook are shown by webhooks that break one each; what those do wrong stands beside them.`,
 		Example: `  gatehouse behaviors --area matching-rules
   gatehouse behaviors webhook.rules.operation.
   gatehouse behaviors webhook.rules.operation.create`,
@@ -81,9 +83,32 @@ func listBehaviors(set *fixtures.Set, selected []fixtures.Behavior, area string,
 			a, _ := set.Ledger.Area(b.Area)
 			fmt.Fprintf(w, "%s: %s\n", a.ID, a.Description)
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", b.ID, b.Level, b.Kind, countCases(len(set.Witnesses(b.ID))))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", b.ID, b.Level, b.Kind, witnesses(set, b))
 	}
 	return w.Flush()
+}
+
+// witnesses says in a few words what shows a behavior.
+func witnesses(set *fixtures.Set, b fixtures.Behavior) string {
+	if area, _ := set.Ledger.Area(b.Area); area.Witness != fixtures.Zoo {
+		return countCases(len(set.Witnesses(b.ID)))
+	}
+	return strings.Join(faultsOf(b), "; ")
+}
+
+// faultsOf says what the webhooks of the zoo do wrong that break a rule, or why there is none.
+func faultsOf(b fixtures.Behavior) []string {
+	if strings.HasPrefix(b.Notes, zoo.Unseen) {
+		return []string{zoo.Unseen}
+	}
+	var faults []string
+	for _, animal := range zoo.Breaking(b.ID) {
+		faults = append(faults, "a webhook that "+animal.Name)
+	}
+	if faults == nil {
+		return []string{"no webhook"}
+	}
+	return faults
 }
 
 func countCases(n int) string {
@@ -114,6 +139,10 @@ func explainBehavior(set *fixtures.Set, b fixtures.Behavior, out io.Writer) erro
 	writeList(w, "Sources:", b.Sources)
 	if b.Notes != "" {
 		fmt.Fprintf(w, "Notes:\t%s\n", b.Notes)
+	}
+	if area.Witness == fixtures.Zoo {
+		writeList(w, "Broken by:", faultsOf(b))
+		return w.Flush()
 	}
 	var cases []string
 	for _, c := range set.Witnesses(b.ID) {

@@ -17,6 +17,7 @@ func behaviorsSet(t *testing.T) *fixtures.Set {
 areas:
 - {id: rules, title: Rules, description: Which requests match.}
 - {id: order, title: Order, description: What comes first.}
+- {id: contract, title: Contract, description: What webhooks owe., witness: zoo}
 behaviors:
 - id: hook.rules.create
   area: rules
@@ -30,6 +31,9 @@ behaviors:
   notes: Not an update.
 - {id: hook.rules.update, area: rules, statement: S., level: may, kind: observed, sources: [the server], api: [v1, v1beta1]}
 - {id: hook.order, area: order, statement: S., level: must, kind: observed, sources: [the server], api: [v1]}
+- {id: contract.generate-name, area: contract, statement: S., level: must, kind: documented, sources: [the server], api: [v1]}
+- {id: contract.unseen, area: contract, statement: S., level: should, kind: documented, sources: [the server], api: [v1], notes: cannot be seen from outside.}
+- {id: contract.unbroken, area: contract, statement: S., level: must, kind: documented, sources: [the server], api: [v1]}
 `)},
 		"rules/create.yaml": {Data: []byte(`title: Create
 behaviors: [hook.rules.create]
@@ -58,6 +62,11 @@ func TestBehaviors(t *testing.T) {
 
 order: What comes first.
   hook.order  must  observed  no case
+
+contract: What webhooks owe.
+  contract.generate-name  must    documented  a webhook that reads the first letter of the name
+  contract.unseen         should  documented  cannot be seen from outside
+  contract.unbroken       must    documented  no webhook
 `},
 		{name: "area", area: "order", want: `order: What comes first.
   hook.order  must  observed  no case
@@ -74,12 +83,24 @@ Area:        rules (Rules)
 Level:       must
 Kind:        documented, confirmed on kube-apiserver v1.37.2
 Applies to:  v1, since Kubernetes 1.30
-Ledger:      dir/behaviors.yaml:6:3
+Ledger:      dir/behaviors.yaml:7:3
 Sources:     k8s.io/api RuleWithOperations.operations
              the server
 Notes:       Not an update.
 Cases:       rules/create/one (dir/rules/create.yaml:6)
              rules/create/two (dir/rules/create.yaml:7)
+`},
+		{name: "id of a rule", id: "contract.generate-name", want: `contract.generate-name
+
+  S.
+
+Area:        contract (Contract)
+Level:       must
+Kind:        documented
+Applies to:  v1
+Ledger:      dir/behaviors.yaml:19:3
+Sources:     the server
+Broken by:   a webhook that reads the first letter of the name
 `},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +17,7 @@ type forward struct {
 	transport *http.Transport
 }
 
-func newForward(target string, caBundle []byte) (*forward, error) {
+func newForward(target string, trust *tls.Config) (*forward, error) {
 	parsed, err := url.Parse(target)
 	if err != nil {
 		return nil, fmt.Errorf("forward to %q: %w", target, err)
@@ -27,14 +25,7 @@ func newForward(target string, caBundle []byte) (*forward, error) {
 	if parsed.Scheme != "https" || parsed.Host == "" {
 		return nil, fmt.Errorf("forward to %q: want a URL such as https://127.0.0.1:9443/validate", target)
 	}
-	var roots *x509.CertPool
-	if caBundle != nil {
-		roots = x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(caBundle) {
-			return nil, errors.New("forward: the CA bundle holds no certificate in PEM")
-		}
-	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	transport := &http.Transport{TLSClientConfig: trust}
 	client := &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // for the caller to follow

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
@@ -99,10 +100,10 @@ func (s *Servers) Script(webhooks map[string]fixtures.Webhook) error {
 	return nil
 }
 
-// Forward makes the server called name pass reviews on to the webhook at url, whose certificate caBundle (PEM) must
-// vouch for; nil means the system's authorities.
-func (s *Servers) Forward(name, url string, caBundle []byte) error {
-	forward, err := newForward(url, caBundle)
+// Forward makes the server called name pass reviews on to the webhook at url. trust says whose certificate must be shown
+// there, and who must vouch for it; nil means that of url's host, and the system's authorities.
+func (s *Servers) Forward(name, url string, trust *tls.Config) error {
+	forward, err := newForward(url, trust)
 	if err != nil {
 		return fmt.Errorf("webhook %s: %w", name, err)
 	}

@@ -60,6 +60,13 @@ func (t *trial) capture(ctx context.Context) error {
 			}
 		}
 	}
+	for _, g := range t.samples {
+		if resource, known := t.api.find(g.object.GroupVersionKind()); known && resource.namespaced && g.object.GetNamespace() != "" {
+			if err := t.api.ensureNamespace(ctx, g.object.GetNamespace(), labels); err != nil {
+				return err
+			}
+		}
+	}
 	c := &capturer{trial: t, observed: t.record.observed}
 	if err := c.observe(ctx); err != nil {
 		return err

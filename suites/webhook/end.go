@@ -32,9 +32,13 @@ func (t *trial) rotate(ctx context.Context) error {
 		r.reason = "no review was answered"
 		return nil
 	}
-	before, err := t.serial(ctx)
-	if err != nil {
+	shown := t.record.shown[t.set.Hooks[0]]
+	switch {
+	case shown.certificate == nil:
 		r.reason = "no certificate is served"
+		return nil
+	case t.config.Run != nil && !shown.ours:
+		r.reason = "the server shows a certificate that is not from ${certDir}"
 		return nil
 	}
 	switch err := t.subject.Rotate(); {
@@ -46,7 +50,7 @@ func (t *trial) rotate(ctx context.Context) error {
 	}
 	wait := max(t.limits.Rotation, 250*time.Millisecond) // servers that watch their files need less
 	for start := time.Now(); time.Since(start) < wait; {
-		if now, err := t.serial(ctx); err == nil && now != before {
+		if now, err := t.certificate(ctx, shown.name); err == nil && !now.Equal(shown.certificate) {
 			return nil
 		}
 		select {
@@ -61,24 +65,6 @@ func (t *trial) rotate(ctx context.Context) error {
 	}
 	r.problem = fmt.Sprintf("%s after tls.crt and tls.key were replaced, the server still shows the old certificate", wait)
 	return nil
-}
-
-// serial is the serial number of the certificate that the server shows.
-func (t *trial) serial(ctx context.Context) (string, error) {
-	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, ServerName: t.serverName()}} // which certificate it is does not matter here
-	connection, err := dialer.DialContext(ctx, "tcp", t.subject.Address)
-	if err != nil {
-		return "", err
-	}
-	defer connection.Close()
-	return connection.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
-}
-
-func (t *trial) serverName() string {
-	if t.subject.ServerName != "" {
-		return t.subject.ServerName
-	}
-	return t.set.Hooks[0].ServerName()
 }
 
 // shutDown asks the process to end while a review is under way.
@@ -98,8 +84,9 @@ func (t *trial) shutDown(ctx context.Context) {
 		s.reason = "the webhook no longer answers"
 		return
 	}
-	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: t.subject.Roots, ServerName: t.serverName(), NextProtos: []string{"http/1.1"}}}
-	connection, err := dialer.DialContext(ctx, "tcp", t.subject.Address)
+	config := t.clients[plain.hook].TLS()
+	config.NextProtos = []string{"http/1.1"}
+	connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", t.subject.Address)
 	if err != nil {
 		s.reason = "no connection: " + err.Error()
 		return
@@ -107,7 +94,7 @@ func (t *trial) shutDown(ctx context.Context) {
 	defer connection.Close()
 	body := encode(fresh(plain.review))
 	head := fmt.Sprintf("POST %s?timeout=%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
-		plain.hook.Path(), plain.hook.Timeout(), t.serverName(), len(body))
+		plain.hook.Path(), plain.hook.Timeout(), t.subject.Address, len(body))
 	if _, err := connection.Write(append([]byte(head), body[:len(body)/2]...)); err != nil {
 		s.reason = "the review could not be begun: " + err.Error()
 		return

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -55,23 +56,36 @@ func (e *exercise) send(ctx context.Context, v variant, method, path string, bod
 	return got, e.take(ctx, v, e.given)
 }
 
-// change updates the object.
+// change updates the object. A controller beside the webhook may change it at the same time.
 func (e *exercise) change(ctx context.Context, path string) error {
-	got, err := e.api.do(ctx, http.MethodGet, path, nil)
-	if err != nil || got.err() != nil {
-		return err
+	const attempts = 5
+	for i := range attempts {
+		got, err := e.api.do(ctx, http.MethodGet, path, nil)
+		if err != nil || got.err() != nil {
+			return err
+		}
+		annotations := got.object.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations["gatehouse.example.com/changed"] = "yes"
+		got.object.SetAnnotations(annotations)
+		got, err = e.api.do(ctx, http.MethodPut, path, got.object)
+		if err != nil {
+			return err
+		}
+		if apierrors.IsConflict(got.err()) && i < attempts-1 {
+			if _, err := e.servers.Drain(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if got.err() != nil {
+			e.note(e.given, "UPDATE %s: %v", e.resource.Resource, got.err())
+		}
+		return e.take(ctx, update, e.given)
 	}
-	annotations := got.object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations["gatehouse.example.com/changed"] = "yes"
-	got.object.SetAnnotations(annotations)
-	got, err = e.send(ctx, update, http.MethodPut, path, got.object)
-	if err == nil && got.err() != nil {
-		e.note(e.given, "UPDATE %s: %v", e.resource.Resource, got.err())
-	}
-	return err
+	return nil
 }
 
 // part makes the request of a subresource that the rules may match.

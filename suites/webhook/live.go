@@ -47,11 +47,7 @@ func (t *trial) live(ctx context.Context) error {
 	configs := servers.ClientConfigs()
 	for i, h := range reachable {
 		name := fmt.Sprintf("live-%d", i)
-		to := (t.clients[h].URL(h.Path(), 0))
-		if t.subject.ServerName != "" {
-			to = strings.TrimSuffix(t.config.URL, "/") + h.Path()
-		}
-		if err := servers.Forward(name, to, t.subject.Bundle); err != nil {
+		if err := servers.Forward(name, t.clients[h].URL(h.Path(), 0), t.clients[h].TLS()); err != nil {
 			return err
 		}
 		if err := t.registerAs(ctx, name, h, configs[name]); err != nil {

@@ -81,8 +81,8 @@ func (r *record) plain(h *manifests.Hook) *attempt {
 	return found
 }
 
-// rejects tells that what came back is the answer to a request that cannot be read: a status from 400 up to 499, or a
-// review that refuses. An ended connection and an approval are not.
+// rejects tells that what came back is the answer to a request that cannot be read: a status from 400 up to 499, 501 for a
+// method that the server does not have, or a review that refuses. An ended connection and an approval are not.
 func (a *hostileAttempt) rejects() bool {
 	if a.kind == overLarge && a.Fault == exchange.Closed {
 		return true // the answer is lost when the server closes the connection before all of the body is sent
@@ -90,7 +90,7 @@ func (a *hostileAttempt) rejects() bool {
 	if a.Fault != exchange.None {
 		return false
 	}
-	if a.Code >= http.StatusBadRequest && a.Code < http.StatusInternalServerError {
+	if a.Code >= http.StatusBadRequest && a.Code < http.StatusInternalServerError || a.kind == wrongMethod && a.Code == http.StatusNotImplemented {
 		return true
 	}
 	x := *a.Exchange

@@ -12,10 +12,14 @@ import (
 // record is all that a trial gathers: what was sent to the webhook and what came back. Rules read it.
 type record struct {
 	set *manifests.Set
+	// began is when the trial began.
+	began time.Time
 	// lint are the faults of the manifests themselves.
 	lint []lint.Finding
 	// refusals are the registrations that the API server does not take.
 	refusals []refusal
+	// shown are the certificates that the server shows, by webhook.
+	shown map[*manifests.Hook]shown
 	// observed counts, by webhook, the requests that its rules match, and how many of those its match conditions let through.
 	observed map[*manifests.Hook]*observed
 	// attempts are the reviews that were posted, in order.

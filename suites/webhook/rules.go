@@ -6,6 +6,7 @@ import "slices"
 func Rules() []Rule {
 	return slices.Concat(
 		endpointRules(),
+		certificateRules(),
 		responseRules(),
 		requestRules(),
 		mutatingRules(),

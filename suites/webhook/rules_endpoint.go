@@ -27,7 +27,7 @@ func endpointRules() []Rule {
 		},
 		{
 			ID:     "contract.endpoint.tls-name-matches",
-			Change: "Serve a certificate that caBundle vouches for and whose subject alternative names hold the Service's SERVICE.NAMESPACE.svc, or the host of clientConfig.url. A server that Gatehouse starts finds one in ${certDir}.",
+			Change: "Serve a certificate that caBundle vouches for and whose subject alternative names hold the Service's SERVICE.NAMESPACE.svc, or the host of clientConfig.url. A server that Gatehouse starts finds one in ${certDir}; that of a url must be vouched for by ca, or by caBundle.",
 			judge: hooks("no review was posted", anyHook, func(r *record, h *manifests.Hook) []finding {
 				a := r.faulty(h, func(a *attempt) bool { return a.Fault == exchange.Certificate })
 				if a == nil {

@@ -94,6 +94,7 @@ var lints = []struct{ id, change string }{
 	{"contract.registration.object-selector-opt-in-only", "Select by namespaceSelector, or leave objects out by match conditions that users cannot choose."},
 	{"contract.registration.timeout-small", "Set timeoutSeconds to 10 or less; 5 is plenty for most webhooks."},
 	{"contract.registration.match-policy-equivalent", "Leave matchPolicy at Equivalent."},
+	{"contract.registration.versions-there", "Name a version of the custom resource that is served; with matchPolicy Equivalent one is enough for all."},
 	{"contract.registration.ca-bundle", "Fill in caBundle, or let cert-manager do so: the annotation cert-manager.io/inject-ca-from: NAMESPACE/CERTIFICATE."},
 	{"contract.registration.service-exists", "Name the Service, its namespace and one of its ports (443 when absent) in clientConfig.service."},
 	{"contract.registration.no-shadows", "Leave one of the two webhooks out, or give each rules of its own."},

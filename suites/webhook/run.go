@@ -18,6 +18,12 @@ func Run(t *testing.T, o Options) reports.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if report.Interrupted != "" {
+		t.Fatal(report.Interrupted)
+	}
+	for _, note := range report.Webhook.Notes {
+		t.Log(note)
+	}
 	for _, result := range report.Results {
 		t.Run(strings.TrimPrefix(result.ID, Area+"/"), func(t *testing.T) {
 			switch result.Outcome {

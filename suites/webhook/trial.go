@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -49,7 +50,8 @@ type trial struct {
 // gather does the whole of the first half. What it returns besides an error is good to look at, though not to judge.
 func (t *trial) gather(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, t.close()) }()
-	t.record.set, t.record.lint = t.set, lint.Check(t.set, time.Now())
+	t.record.set, t.record.began = t.set, time.Now()
+	t.record.lint = lint.Check(t.set, t.record.began)
 	for _, stage := range []struct {
 		name string
 		do   func(context.Context) error
@@ -64,11 +66,12 @@ func (t *trial) gather(ctx context.Context) (err error) {
 		{"ending the webhook", t.end},
 	} {
 		t.say(stage.name)
-		if err := stage.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", stage.name, err)
-		}
-		if err := ctx.Err(); err != nil {
+		err := stage.do(ctx)
+		if ctx.Err() != nil {
 			return fmt.Errorf("%s: interrupted: %w", stage.name, context.Cause(ctx))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", stage.name, err)
 		}
 	}
 	return nil
@@ -135,17 +138,8 @@ func (t *trial) openSubject(ctx context.Context) (err error) {
 		return err
 	}
 	t.later(t.subject.Stop)
-	t.clients = map[*manifests.Hook]*exchange.Client{}
-	for _, h := range t.set.Hooks {
-		name := h.ServerName()
-		if t.subject.ServerName != "" {
-			name = t.subject.ServerName
-		}
-		client := exchange.NewClient(t.subject.Address, name, t.subject.Roots)
-		t.clients[h] = client
-		t.later(func() error { client.Close(); return nil })
-	}
-	return nil
+	t.connect(ctx)
+	return t.convert(ctx)
 }
 
 func (t *trial) start(ctx context.Context) (*subject.Subject, error) {
@@ -170,7 +164,7 @@ func (t *trial) start(ctx context.Context) (*subject.Subject, error) {
 			Run: *t.config.Run, ConfigDir: t.config.Dir, Kubeconfig: kubeconfig, Authority: t.authority, Names: t.set.Names(),
 		})
 		if err != nil {
-			return nil, usage(err)
+			return nil, usage(fmt.Errorf("%s: run: %w", t.config.Path, err))
 		}
 		return started, nil
 	default:
@@ -181,7 +175,14 @@ func (t *trial) start(ctx context.Context) (*subject.Subject, error) {
 				return nil, usage(err)
 			}
 		}
-		return subject.Connect(t.config.URL, ca)
+		running, err := subject.Connect(ctx, t.config.URL, ca)
+		switch {
+		case errors.As(err, new(*net.OpError)):
+			return nil, fmt.Errorf("%s: %w", t.config.Path, err)
+		case err != nil:
+			return nil, usage(fmt.Errorf("%s: %w", t.config.Path, err))
+		}
+		return running, nil
 	}
 }
 

@@ -11,15 +11,16 @@ import (
 // ledger is what of fixtures/behaviors.yaml says which behaviors must have a mutant.
 type ledger struct {
 	Areas []struct {
-		ID       string
-		Finished bool
+		ID, Witness string
+		Finished    bool
 	}
 	Behaviors []struct {
 		ID, Area, Level string
 	}
 }
 
-// notBroken returns the must behaviors of finished areas that are not among the broken ones, in the ledger's order.
+// notBroken returns the must behaviors of finished areas that are not among the broken ones, in the ledger's order. Those
+// that the zoo bears witness to are left out: they are rules about webhooks, and its animals are their mutants.
 func notBroken(root string, broken map[string]bool) ([]string, error) {
 	path := filepath.Join(root, "fixtures", "behaviors.yaml")
 	data, err := os.ReadFile(path)
@@ -32,7 +33,7 @@ func notBroken(root string, broken map[string]bool) ([]string, error) {
 	}
 	finished := map[string]bool{}
 	for _, area := range l.Areas {
-		finished[area.ID] = area.Finished
+		finished[area.ID] = area.Finished && area.Witness != "zoo"
 	}
 	var missing []string
 	for _, b := range l.Behaviors {

@@ -10,10 +10,11 @@ type File struct {
 	// CustomResourceDefinitions, Services, RBAC and whatever else; - is the standard input, such as the output of
 	// kustomize build. Kinds that Gatehouse has no use for are set aside.
 	Manifests []string `json:"manifests"`
-	// URL is where the webhook's server runs, such as https://127.0.0.1:9443; the paths are those of the configurations.
-	// One of url and run must be given.
+	// URL is where the webhook's server runs, such as https://127.0.0.1:9443; the paths are those of the configurations. Its
+	// certificate may be for the Service of a registration or for the host of the url. One of url and run must be given.
 	URL string `json:"url,omitempty"`
-	// CA is the file of the PEM certificates that vouch for the server at url; the system's authorities do when absent.
+	// CA is the file of the PEM certificates that vouch for the server at url, besides those of a webhook's caBundle; the
+	// system's authorities do when both are absent.
 	CA string `json:"ca,omitempty"`
 	// Run says how Gatehouse starts the webhook's server.
 	Run *Run `json:"run,omitempty"`
@@ -62,7 +63,7 @@ type Ready struct {
 
 // Samples are objects to try the webhook with. Each entry of the lists is a file or a directory.
 type Samples struct {
-	// Setup are objects that must be there first, such as namespaces.
+	// Setup are objects that must be there first, such as namespaces with labels; other namespaces of samples are made.
 	Setup []string `json:"setup,omitempty"`
 	// Admitted are objects that must be admitted.
 	Admitted []string `json:"admitted,omitempty"`

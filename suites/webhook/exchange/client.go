@@ -40,6 +40,9 @@ func NewClient(address, serverName string, roots *x509.CertPool) *Client {
 // Close closes the client's idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
+// TLS is how the client connects, for others who do the same. It is the caller's.
+func (c *Client) TLS() *tls.Config { return c.transport.TLSClientConfig.Clone() }
+
 // URL is where reviews for a path are posted, with the query that tells the timeout.
 func (c *Client) URL(path string, timeout time.Duration) string {
 	u := url.URL{Scheme: "https", Host: c.address}

@@ -33,13 +33,13 @@ func (c *checker) certificates() {
 		c.served(secret, data)
 	}
 	for _, h := range c.set.Hooks {
-		if len(h.ClientConfig.CABundle) == 0 {
+		if len(h.ClientConfig.CABundle) == 0 || h.InjectsCA() != "" { // what is injected replaces what is there
 			continue
 		}
 		c.hook = h
 		if certificate, err := first(h.ClientConfig.CABundle); err != nil {
 			c.find("ca-bundle", "clientConfig.caBundle", "caBundle holds no certificate: %v", err)
-		} else if problem := c.ending(certificate); problem != "" {
+		} else if problem := Ending(certificate, c.now); problem != "" {
 			c.find("certificate-lasting", "clientConfig.caBundle", "the certificate of caBundle %s", problem)
 		}
 	}
@@ -68,10 +68,10 @@ func (c *checker) served(secret manifests.Secret, data []byte) {
 			break
 		}
 	}
-	if problem := c.ending(certificate); problem != "" {
+	if problem := Ending(certificate, c.now); problem != "" {
 		find("certificate-lasting", "the certificate %s", problem)
 	}
-	if problem := weak(certificate); problem != "" {
+	if problem := Weak(certificate); problem != "" {
 		find("certificate-strong", "the certificate %s", problem)
 	}
 }
@@ -84,9 +84,11 @@ func first(data []byte) (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// ending says that a certificate has expired or will soon; "" when it has not.
-func (c *checker) ending(certificate *x509.Certificate) string {
-	switch left := certificate.NotAfter.Sub(c.now); {
+// Ending says that a certificate is not good at a time, or will soon no longer be; "" when it is and stays so for a month.
+func Ending(certificate *x509.Certificate, now time.Time) string {
+	switch left := certificate.NotAfter.Sub(now); {
+	case now.Before(certificate.NotBefore):
+		return "is not good before " + certificate.NotBefore.Format(time.DateOnly)
 	case left <= 0:
 		return "expired on " + certificate.NotAfter.Format(time.DateOnly)
 	case left < renewal:
@@ -96,8 +98,8 @@ func (c *checker) ending(certificate *x509.Certificate) string {
 	}
 }
 
-// weak says why a certificate is weak; "" when it is not.
-func weak(certificate *x509.Certificate) string {
+// Weak says why a certificate is weak; "" when it is not.
+func Weak(certificate *x509.Certificate) string {
 	switch key := certificate.PublicKey.(type) {
 	case *rsa.PublicKey:
 		if key.N.BitLen() < leastRSA {

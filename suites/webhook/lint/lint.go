@@ -28,7 +28,8 @@ func Check(set *manifests.Set, now time.Time) []Finding {
 	for _, h := range set.Hooks {
 		c.hook = h
 		for _, check := range []func(){
-			c.version, c.name, c.sideEffects, c.reviewVersions, c.timeout, c.matchPolicy, c.objectSelector, c.clientConfig, // registration.go
+			c.version, c.name, c.sideEffects, c.reviewVersions, c.timeout, c.objectSelector, c.clientConfig, // registration.go
+			c.matchPolicy, c.versions, // versions.go
 			c.wildcards, c.hotResources, c.ownConfiguration, c.connect, c.namespaces, c.shadows, // rules.go
 		} {
 			check()

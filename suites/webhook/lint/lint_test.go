@@ -27,9 +27,26 @@ webhooks:
   FIELDS
 `
 
+// definition is a custom resource in two versions that are served, and one that is not.
+const definition = `
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: knobs.knobs.example.com}
+spec:
+  group: knobs.example.com
+  scope: Namespaced
+  names: {plural: knobs, kind: Knob}
+  versions:
+  - {name: v1, served: true, storage: true}
+  - {name: v1beta1, served: true, storage: false}
+  - {name: v1alpha1, served: false, storage: false}
+`
+
 // The whole table of what each rule finds is the zoo; here is what they must not find.
 func TestCheck(t *testing.T) {
 	const widgets = `{operations: [CREATE], apiGroups: [example.com], apiVersions: [v1], resources: [widgets]}`
+	const knobs = `{operations: [CREATE], apiGroups: [knobs.example.com], apiVersions: [v1], resources: [knobs]}`
 	const pods = `{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]}`
 	for _, test := range []struct {
 		name, rule, fields string
@@ -46,13 +63,21 @@ func TestCheck(t *testing.T) {
 		{"a rule of cluster scope matches nothing in one", strings.Replace(pods, "resources: [pods]", "resources: ['*'], scope: Cluster", 1), "", []string{"narrow-rules: webhooks[0].rules[0]"}},
 		{"Exact with all versions is no gap", strings.Replace(widgets, "[v1]", "['*']", 1), "matchPolicy: Exact", nil},
 		{"Equivalent is the default", widgets, "", nil},
+		{"Exact with all versions that a custom resource is served in is no gap", strings.Replace(knobs, "[v1]", "[v1, v1beta1]", 1), "matchPolicy: Exact", nil},
+		{"Exact with some is", knobs, "matchPolicy: Exact", []string{"match-policy-equivalent: webhooks[0].matchPolicy"}},
+		{"Exact with versions that nobody can know all of is", widgets, "matchPolicy: Exact", []string{"match-policy-equivalent: webhooks[0].matchPolicy"}},
+		{"Equivalent converts to the version that is named", knobs, "", nil},
+		{"even when that is not served", strings.Replace(knobs, "[v1]", "[v1alpha1]", 1), "", nil},
+		{"but not to one that is not there", strings.Replace(knobs, "[v1]", "[v2]", 1), "", []string{"versions-there: webhooks[0].rules[0].apiVersions"}},
+		{"one that is there among others is enough", strings.Replace(knobs, "[v1]", "[v2, v1]", 1), "", nil},
+		{"nothing is converted for Exact", strings.Replace(knobs, "[v1]", "[v1alpha1]", 1), "matchPolicy: Exact", []string{"match-policy-equivalent: webhooks[0].matchPolicy", "versions-there: webhooks[0].rules[0].apiVersions"}},
 		{"an objectSelector of a webhook that fails open guards nothing", widgets, "failurePolicy: Ignore\n  objectSelector: {matchLabels: {a: b}}", nil},
 		{"CONNECT for exec", `{operations: [CONNECT], apiGroups: [""], apiVersions: [v1], resources: [pods/exec]}`, "", nil},
 		{"ten seconds are the default", widgets, "timeoutSeconds: 10", nil},
 		{"eleven are long", widgets, "timeoutSeconds: 11", []string{"timeout-small: webhooks[0].timeoutSeconds"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			text := strings.NewReplacer("RULE", test.rule, "FIELDS", test.fields).Replace(base)
+			text := strings.NewReplacer("RULE", test.rule, "FIELDS", test.fields).Replace(base) + definition
 			objects, err := manifest.Parse("test.yaml", []byte(text))
 			if err != nil {
 				t.Fatal(err)

@@ -59,18 +59,6 @@ func (c *checker) timeout() {
 	}
 }
 
-func (c *checker) matchPolicy() {
-	if policy := c.hook.MatchPolicy; policy == nil || *policy != admissionregistrationv1.Exact {
-		return
-	}
-	for i, rule := range c.hook.Rules {
-		if !slices.Contains(rule.APIVersions, "*") {
-			c.find("match-policy-equivalent", "matchPolicy", "matchPolicy is Exact and rules[%d] names the versions %s: requests in other versions pass the webhook by", i, strings.Join(rule.APIVersions, ", "))
-			return
-		}
-	}
-}
-
 // objectSelector looks at validating webhooks that fail closed: what they guard is evaded by leaving out a label.
 func (c *checker) objectSelector() {
 	selector := c.hook.ObjectSelector

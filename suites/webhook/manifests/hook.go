@@ -8,6 +8,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -83,31 +84,51 @@ func (h *Hook) HasSideEffects() bool {
 }
 
 // Path is the path of the URL that reviews are posted to.
-func (h *Hook) Path() string {
+func (h *Hook) Path() string { return PathOf(h.ClientConfig) }
+
+// ServerName is the name that the certificate of the webhook's server must bear.
+func (h *Hook) ServerName() string { return ServerNameOf(h.ClientConfig) }
+
+// PathOf is the path of the URL that requests are posted to.
+func PathOf(config admissionregistrationv1.WebhookClientConfig) string {
 	switch {
-	case h.ClientConfig.URL != nil:
-		if u, err := url.Parse(*h.ClientConfig.URL); err == nil {
+	case config.URL != nil:
+		if u, err := url.Parse(*config.URL); err == nil {
 			return "/" + strings.TrimPrefix(u.EscapedPath(), "/")
 		}
-	case h.ClientConfig.Service != nil && h.ClientConfig.Service.Path != nil:
-		return "/" + strings.TrimPrefix(*h.ClientConfig.Service.Path, "/")
+	case config.Service != nil && config.Service.Path != nil:
+		return "/" + strings.TrimPrefix(*config.Service.Path, "/")
 	}
 	return "/"
 }
 
-// ServerName is the name that the certificate of the webhook's server must bear.
-func (h *Hook) ServerName() string {
-	if ref := h.ClientConfig.Service; ref != nil {
+// ServerNameOf is the name that the certificate of the server must bear; "" when none is given.
+func ServerNameOf(config admissionregistrationv1.WebhookClientConfig) string {
+	if ref := config.Service; ref != nil {
 		return ref.Name + "." + ref.Namespace + ".svc"
 	}
-	if h.ClientConfig.URL == nil {
+	if config.URL == nil {
 		return ""
 	}
-	u, err := url.Parse(*h.ClientConfig.URL)
+	u, err := url.Parse(*config.URL)
 	if err != nil {
 		return ""
 	}
 	return u.Hostname()
+}
+
+// Conversion is how API servers reach the conversion webhook of a custom resource; false when it has none.
+func Conversion(definition *apiextensionsv1.CustomResourceDefinition) (admissionregistrationv1.WebhookClientConfig, bool) {
+	conversion := definition.Spec.Conversion
+	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil {
+		return admissionregistrationv1.WebhookClientConfig{}, false
+	}
+	given := conversion.Webhook.ClientConfig
+	config := admissionregistrationv1.WebhookClientConfig{URL: given.URL, CABundle: given.CABundle}
+	if ref := given.Service; ref != nil {
+		config.Service = &admissionregistrationv1.ServiceReference{Namespace: ref.Namespace, Name: ref.Name, Path: ref.Path, Port: ref.Port}
+	}
+	return config, true
 }
 
 // ReviewVersions are the declared versions of AdmissionReview that there are, in order.

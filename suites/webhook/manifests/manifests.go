@@ -3,9 +3,11 @@
 package manifests
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -64,8 +66,14 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 		}
 		objects = append(objects, read...)
 	}
-	return Sort(objects)
+	set, err := Sort(objects)
+	if errors.Is(err, errNoWebhook) {
+		return nil, fmt.Errorf("%s: %w among %d objects: want a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration with webhooks", strings.Join(paths, ", "), err, len(objects))
+	}
+	return set, err
 }
+
+var errNoWebhook = errors.New("no webhook")
 
 func readOne(path string, stdin io.Reader) ([]manifest.Object, error) {
 	if path != "-" {
@@ -87,7 +95,7 @@ func Sort(objects []manifest.Object) (*Set, error) {
 		}
 	}
 	if len(s.Hooks) == 0 {
-		return nil, fmt.Errorf("the manifests hold no webhook: want a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration with webhooks among the %d objects", len(objects))
+		return nil, errNoWebhook
 	}
 	slices.SortStableFunc(s.Installed, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 	return s, nil
@@ -278,13 +286,18 @@ func (s *Set) Service(ref *admissionregistrationv1.ServiceReference) *corev1.Ser
 	return nil
 }
 
-// Names returns the names that the certificate of the webhook's server must bear, by the Services of its registrations.
+// Names returns the names that the certificate of the webhook's server must bear, by the Services of its registrations and
+// conversions.
 func (s *Set) Names() []string {
 	names := sets.New[string]()
 	for _, hook := range s.Hooks {
-		if name := hook.ServerName(); name != "" {
-			names.Insert(name)
+		names.Insert(hook.ServerName())
+	}
+	for _, definition := range s.Definitions {
+		if config, ok := Conversion(definition); ok {
+			names.Insert(ServerNameOf(config))
 		}
 	}
+	names.Delete("")
 	return sets.List(names)
 }

@@ -104,7 +104,7 @@ func TestRead(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"no webhook", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "the manifests hold no webhook"},
+		{"no webhook", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "no webhook"},
 		{"an unknown field", strings.Replace(shipped, "timeoutSeconds: 3", "timeoutSecond: 3", 1), `stdin:28: document 7: MutatingWebhookConfiguration m: webhooks[1]: `},
 		{"a validating webhook that is reinvoked", strings.Replace(shipped, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", 1), "webhooks[1].reinvocationPolicy: a validating webhook has none"},
 		{"a wrong type", strings.Replace(shipped, "timeoutSeconds: 3", "timeoutSeconds: soon", 1), "webhooks[1]: "},

@@ -71,6 +71,11 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
+// Signed tells that the authority has signed a certificate.
+func (a *Authority) Signed(certificate *x509.Certificate) bool {
+	return certificate.CheckSignatureFrom(a.certificate) == nil
+}
+
 // Sign makes a certificate for a server of these names, and its key, both PEM. Loopback's addresses are among the names
 // always.
 func (a *Authority) Sign(names ...string) (certificate, key []byte, err error) {

@@ -39,7 +39,7 @@ const endWait = 5 * time.Second
 func Launch(ctx context.Context, start Start) (_ *Subject, err error) {
 	base, remove, err := tempDir()
 	if err != nil {
-		return nil, fmt.Errorf("start the webhook: %w", err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -57,7 +57,7 @@ func Launch(ctx context.Context, start Start) (_ *Subject, err error) {
 		return nil, errors.Join(err, p.stop())
 	}
 	return &Subject{
-		Address: p.address, Roots: start.Authority.Pool(), Bundle: start.Authority.Bundle(), Dir: p.dir,
+		Address: p.address, Roots: start.Authority.Pool(), Dir: p.dir,
 		memory: p.memory, terminate: p.terminate, log: p.written.String, ended: p.ended,
 		rotate: func() error { return start.Authority.WriteDir(p.certDir, start.Names...) },
 		stop: sync.OnceValue(func() error {
@@ -84,6 +84,14 @@ type process struct {
 func (p *process) prepare(ctx context.Context) error {
 	run := p.start.Run
 	port := run.Port
+	for _, taken := range []struct {
+		field string
+		port  int
+	}{{"port", run.Port}, {"ready.port", run.Ready.Port}} {
+		if taken.port != 0 && listening(ctx, taken.port) {
+			return fmt.Errorf("%s: another program listens on port %d already: end it, or take another port", taken.field, taken.port)
+		}
+	}
 	if port == 0 {
 		var err error
 		if port, err = FreePort(ctx); err != nil {
@@ -97,14 +105,14 @@ func (p *process) prepare(ctx context.Context) error {
 	}
 	kubeconfig := filepath.Join(p.base, "kubeconfig")
 	if err := os.WriteFile(kubeconfig, p.start.Kubeconfig, 0o600); err != nil {
-		return fmt.Errorf("start the webhook: %w", err)
+		return err
 	}
 	if err := p.start.Authority.WriteDir(p.certDir, p.start.Names...); err != nil {
-		return fmt.Errorf("start the webhook: %w", err)
+		return err
 	}
 	configDir, err := filepath.Abs(p.start.ConfigDir)
 	if err != nil {
-		return fmt.Errorf("start the webhook: %w", err)
+		return err
 	}
 	p.values = map[string]string{"certDir": p.certDir, "port": strconv.Itoa(port), "kubeconfig": kubeconfig, "configDir": configDir}
 	p.dir = filepath.Join(p.base, "work")
@@ -112,6 +120,16 @@ func (p *process) prepare(ctx context.Context) error {
 		p.dir = p.resolve(config.Expand(run.Dir, p.values))
 	}
 	return os.MkdirAll(p.dir, 0o755)
+}
+
+// listening tells that somebody listens on a port of loopback.
+func listening(ctx context.Context, port int) bool {
+	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	_ = connection.Close()
+	return true
 }
 
 func (p *process) resolve(path string) string {
@@ -131,7 +149,7 @@ func (p *process) launch() error {
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		absolute, err := filepath.Abs(p.resolve(program))
 		if err != nil {
-			return fmt.Errorf("start the webhook: %w", err)
+			return err
 		}
 		program = absolute
 	}
@@ -144,7 +162,7 @@ func (p *process) launch() error {
 	p.command.Stdout, p.command.Stderr = p.written, p.written
 	p.command.WaitDelay = time.Second // for children that keep the log open
 	if err := p.command.Start(); err != nil {
-		return fmt.Errorf("start the webhook: %w", err)
+		return fmt.Errorf("command: %w; relative programs are looked for from the directory of the file, names without a slash in $PATH", err)
 	}
 	go func() { // it ends with the process, which stop sees to
 		p.result = p.command.Wait()

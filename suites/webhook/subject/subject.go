@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"time"
 )
 
 // Subject is the running server of a webhook.
@@ -21,9 +22,7 @@ type Subject struct {
 	Address string
 	// Roots vouch for the server's certificate; nil means the system's authorities.
 	Roots *x509.CertPool
-	// Bundle are the same as PEM; nil means the system's authorities.
-	Bundle []byte
-	// ServerName is the name that the certificate must bear where it is not that of the registration: that of a url.
+	// ServerName is a name that the certificate may bear in the place of that of the registration: the host of a url.
 	ServerName string
 	// Dir is the working directory, which the webhook should leave as it is; "" when it is not known.
 	Dir string
@@ -87,8 +86,9 @@ func (s *Subject) Stop() error {
 	return s.stop()
 }
 
-// Connect is a server that runs at a URL; ca is PEM, nil for the system's authorities.
-func Connect(to string, ca []byte) (*Subject, error) {
+// Connect is a server that runs at a URL; ca is PEM, nil for the system's authorities. It is an error when nobody listens
+// there.
+func Connect(ctx context.Context, to string, ca []byte) (*Subject, error) {
 	u, err := url.Parse(to)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
@@ -97,14 +97,18 @@ func Connect(to string, ca []byte) (*Subject, error) {
 	if u.Port() == "" {
 		host = net.JoinHostPort(u.Hostname(), "443")
 	}
-	s := &Subject{Address: host, ServerName: u.Hostname(), Bundle: ca}
+	s := &Subject{Address: host, ServerName: u.Hostname()}
 	if ca != nil {
 		s.Roots = x509.NewCertPool()
 		if !s.Roots.AppendCertsFromPEM(ca) {
 			return nil, errors.New("ca: the file holds no certificate in PEM")
 		}
 	}
-	return s, nil
+	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return nil, fmt.Errorf("url: %s: %w; start the webhook's server first, or say how Gatehouse starts it (run)", to, err)
+	}
+	return s, connection.Close()
 }
 
 // Handle serves a handler with a certificate for the names. dir is what the handler should leave as it is; "" for none.
@@ -129,7 +133,7 @@ func Handle(handler http.Handler, authority *Authority, names []string, dir stri
 		_ = server.ServeTLS(l, "", "") // it ends with Close
 	}()
 	return &Subject{
-		Address: l.Addr().String(), Roots: authority.Pool(), Bundle: authority.Bundle(), Dir: dir,
+		Address: l.Addr().String(), Roots: authority.Pool(), Dir: dir,
 		log: written.String,
 		stop: func() error {
 			err := server.Close()

@@ -22,8 +22,12 @@ type Animal struct {
 	Handler func(webhook.Environment) http.Handler
 	// Manifests change the manifests of the good one.
 	Manifests []Edit
+	// Secret adds a Secret with such a certificate to the manifests; nil adds none.
+	Secret *Certificate
 	// Admitted changes the sample that must be admitted.
 	Admitted []Edit
+	// Shown is the certificate of its server, for an animal that runs already and is tried at a URL; nil for the others.
+	Shown *Certificate
 	// Process tells that the animal has to run as a process of its own.
 	Process bool
 	// Serve runs the animal as a process, for those whose fault is there; nil for the way of the good one.
@@ -48,7 +52,7 @@ func (a Animal) Files() (map[string]string, error) {
 	for _, file := range []struct {
 		name, text string
 		edits      []Edit
-	}{{"manifests.yaml", manifests, a.Manifests}, {"admitted.yaml", admitted, a.Admitted}} {
+	}{{"manifests.yaml", manifests, slices.Concat(a.Manifests, secret(a.Secret))}, {"admitted.yaml", admitted, a.Admitted}} {
 		text := file.text
 		for _, edit := range file.edits {
 			if strings.Count(text, edit.Old) != 1 {
@@ -77,8 +81,17 @@ func Good() Animal { return Animal{Name: "good"} }
 
 // Animals returns the webhooks that break a rule each.
 func Animals() []Animal {
-	return slices.Concat(endpointAnimals(), responseAnimals(), requestAnimals(), mutatingAnimals(), effectAnimals(), processAnimals(), manifestAnimals())
+	return slices.Concat(endpointAnimals(), certificateAnimals(), responseAnimals(), requestAnimals(), mutatingAnimals(), effectAnimals(), processAnimals(), manifestAnimals())
 }
+
+// Breaking returns the webhooks that break a rule.
+func Breaking(rule string) []Animal {
+	return slices.DeleteFunc(Animals(), func(a Animal) bool { return a.Rule != rule })
+}
+
+// Unseen begins the notes of those rules in the ledger that nothing outside a webhook can look at, so that no animal breaks
+// them.
+const Unseen = "cannot be seen from outside"
 
 // deciding is a handler that decides in another way than the good one.
 func deciding(decide decider) func(webhook.Environment) http.Handler {

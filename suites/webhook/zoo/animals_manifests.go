@@ -1,19 +1,6 @@
 package zoo
 
-import (
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"fmt"
-	"math/big"
-	"strings"
-	"time"
-)
+import "strings"
 
 // manifestAnimals are the good webhook with a fault in what it is shipped with.
 func manifestAnimals() []Animal {
@@ -52,12 +39,15 @@ func manifestAnimals() []Animal {
 		rule("object-selector-opt-in-only", "guards what is labelled", validating, validating+"  objectSelector: {matchExpressions: [{key: zoo.example.com/exempt, operator: DoesNotExist}]}\n"),
 		rule("timeout-small", "lets users wait", validating, strings.Replace(validating, "timeoutSeconds: 10", "timeoutSeconds: 30", 1)),
 		rule("match-policy-equivalent", "is evaded by other versions", mutating, mutating+"  matchPolicy: Exact\n"),
+		rule("match-policy-equivalent", "is evaded by another version of a custom resource", validating, validating+"  matchPolicy: Exact\n"),
+		rule("versions-there", "waits for a version that is not there", gadgets, gadgets+strings.Replace(gadgets, "[v1]", "[v2]", 1)),
 		rule("ca-bundle", "has no authority", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo\n  annotations: {cert-manager.io/inject-ca-from: zoo/webhook}", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo"),
 		rule("service-exists", "names a port that the Service has not", "path: /mutate}", "path: /mutate, port: 8443}"),
 		rule("no-shadows", "asks twice", mutateName, strings.Replace(secondHook, "- name: mutate.zoo", "- name: second.zoo", 1)),
-		{Rule: "contract.registration.certificate-names", Name: "ships a certificate of another name", Manifests: secret(certificateOf{name: "webhook.elsewhere.svc"})},
-		{Rule: "contract.registration.certificate-lasting", Name: "ships a certificate that ends next week", Manifests: secret(certificateOf{name: "webhook.zoo.svc", days: 7})},
-		{Rule: "contract.registration.certificate-strong", Name: "ships a weak key", Manifests: secret(certificateOf{name: "webhook.zoo.svc", weak: true})},
+		{Rule: "contract.registration.certificate-names", Name: "ships a certificate of another name", Secret: &Certificate{Names: []string{"webhook.elsewhere.svc"}}},
+		{Rule: "contract.registration.certificate-lasting", Name: "ships a certificate that ends next week", Secret: &Certificate{Names: []string{service}, Days: 7}},
+		{Rule: "contract.registration.certificate-lasting", Name: "ships a certificate that is not good yet", Secret: &Certificate{Names: []string{service}, Begins: 2}},
+		{Rule: "contract.registration.certificate-strong", Name: "ships a weak key", Secret: &Certificate{Names: []string{service}, Weak: true}},
 	}
 }
 
@@ -72,55 +62,3 @@ const secondHook = `- name: mutate.zoo.example.com
   admissionReviewVersions: [v1]
 - name: mutate.zoo.example.com
 `
-
-// certificateOf says what a certificate is like.
-type certificateOf struct {
-	name string
-	days int // until it ends; 365 when 0
-	weak bool
-}
-
-// secret adds a Secret with a certificate to the manifests.
-func secret(of certificateOf) []Edit {
-	const before = "apiVersion: v1\nkind: Service\n"
-	certificate, key := of.make()
-	text := func(data []byte) string { return strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", "\n    ") }
-	return []Edit{{before, fmt.Sprintf("apiVersion: v1\nkind: Secret\ntype: kubernetes.io/tls\nmetadata: {name: webhook-tls, namespace: zoo}\nstringData:\n  tls.crt: |\n    %s\n  tls.key: |\n    %s\n---\n%s", text(certificate), text(key), before)}}
-}
-
-// make makes the certificate and its key, PEM. It panics when the system has no randomness.
-func (c certificateOf) make() (certificate, key []byte) {
-	var private crypto.Signer
-	var err error
-	if c.weak {
-		private, err = rsa.GenerateKey(rand.Reader, 1024)
-	} else {
-		private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	}
-	if err != nil {
-		panic(err)
-	}
-	days := c.days
-	if days == 0 {
-		days = 365
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{c.name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		panic(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		panic(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
-}
-
-// strangersCertificate is a certificate that nobody vouches for.
-func strangersCertificate() (tls.Certificate, error) {
-	certificate, key := certificateOf{name: "stranger.example.com"}.make()
-	return tls.X509KeyPair(certificate, key)
-}
