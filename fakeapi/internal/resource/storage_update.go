@@ -121,7 +121,13 @@ func (u *update) attempt(ctx context.Context, current runtime.Object) (runtime.O
 		return nil, err
 	}
 	if current == nil {
+		if err := u.mayGrant(ctx, object, nil); err != nil {
+			return nil, err
+		}
 		return u.attemptCreate(ctx, object)
+	}
+	if err := u.mayGrant(ctx, object, existing); err != nil {
+		return nil, err
 	}
 	return u.attemptUpdate(ctx, object, existing)
 }
