@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientfeatures "k8s.io/client-go/features"
 	clientfeaturestesting "k8s.io/client-go/features/testing"
@@ -182,5 +184,49 @@ func lock(t *testing.T, config *rest.Config, name string) resourcelock.Interface
 		LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: "leader"},
 		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: name},
+	}
+}
+
+// What a write of a policy answered is good for the next one, although the server writes the status in between.
+func TestPolicyUpdatedAsItWasAnswered(t *testing.T) {
+	policies := clientFor(t, start(t, fakeapi.Options{}).RESTConfig()).AdmissionregistrationV1().ValidatingAdmissionPolicies()
+	policy, err := policies.Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+				},
+			}}},
+			Validations: []admissionregistrationv1.Validation{{Expression: "true"}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(){
+		"labels":     func() { policy.Labels = map[string]string{"a": "b"} },
+		"expression": func() { policy.Spec.Validations[0].Expression = "object.data.a == 1" },
+	} {
+		change()
+		if policy, err = policies.Update(t.Context(), policy, metav1.UpdateOptions{}); err != nil {
+			t.Fatalf("update of the %s: %v", what, err)
+		}
+	}
+	policy.Status.Conditions = []metav1.Condition{{Type: "Seen", Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.Now()}}
+	if _, err = policies.UpdateStatus(t.Context(), policy, metav1.UpdateOptions{}); err != nil {
+		t.Fatalf("update of the status: %v", err)
+	}
+	stored, err := policies.Get(t.Context(), "p", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := stored.Status; len(s.Conditions) != 1 || s.ObservedGeneration != 2 || len(s.TypeChecking.ExpressionWarnings) != 1 {
+		t.Errorf("status %+v, want the client's condition and the server's check of generation 2", s)
+	}
+	stored.ResourceVersion = "1"
+	if _, err = policies.Update(t.Context(), stored, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("update of what others changed: %v, want a conflict", err)
 	}
 }

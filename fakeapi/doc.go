@@ -23,9 +23,9 @@
 // Nobody schedules pods, makes the pods of a Deployment or the default service account of a namespace: there are no
 // controllers, but for those without which the API cannot keep its word. Namespaces that are deleted are emptied and go
 // away, and so do the objects of a CustomResourceDefinition. A ClusterRole with an aggregationRule follows the roles that it
-// selects, and a ValidatingAdmissionPolicy gets its status: by a write of its own that follows the client's at once, so that
-// who wants to update it reads it again, as on a cluster. What a controller would do, a test does itself, by writing a
-// status for example. Other differences from a kube-apiserver are listed in DEVIATIONS.md beside this package.
+// selects, and a ValidatingAdmissionPolicy gets its status: by a write of its own that follows the client's at once, and
+// that is no conflict when the client goes on from the answer it got. What a controller would do, a test does itself, by
+// writing a status for example. Other differences from a kube-apiserver are listed in DEVIATIONS.md beside this package.
 //
 // # Admission
 //

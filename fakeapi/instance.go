@@ -90,6 +90,7 @@ func (s *Server) build(ctx context.Context, newStore bool) (*instance, func(cont
 	catalogue.Bind(resource.Hooks{
 		Admission:  chain,
 		Authorizer: authorizer,
+		MayGrant:   authz.NewGrants(roles{catalogue}, authorizer).Check,
 		Review:     s.reviewer(authorizer),
 		IssueToken: s.issueToken,
 	})

@@ -36,7 +36,9 @@ type Options struct {
 	// Authorizer decides what users may do, in the place of the stored roles and bindings: of requests, in access reviews and
 	// in expressions of policies. It is asked about the administrator too. One that lets everybody do everything is
 	// authorizerfactory.NewAlwaysAllowAuthorizer of k8s.io/apiserver; union.New puts several in a row. Where it is also an
-	// authorizer.RuleResolver, it answers SelfSubjectRulesReviews.
+	// authorizer.RuleResolver, it answers SelfSubjectRulesReviews. Whoever it lets write roles and bindings can still grant by
+	// them only what the stored ones give, as with any authorizer of a kube-apiserver, unless it allows the verbs escalate
+	// and bind too; the administrator grants freely.
 	Authorizer authorizer.Authorizer
 
 	// ServiceAddresses says where the services are that webhooks, of admission and of conversion, name in

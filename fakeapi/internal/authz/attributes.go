@@ -140,17 +140,24 @@ func evaluationError(err error, asked authorizer.AttributesRecord) string {
 	return strings.Join(parts, "; ")
 }
 
-// validateAttributes demands exactly one of the two and checks the selectors.
-func validateAttributes(resource *authorizationv1.ResourceAttributes, nonResource *authorizationv1.NonResourceAttributes) field.ErrorList {
-	spec := field.NewPath("spec")
-	var errs field.ErrorList
-	if (resource == nil) == (nonResource == nil) {
-		errs = append(errs, field.Invalid(spec, nonResource, "exactly one of nonResourceAttributes or resourceAttributes must be specified"))
+// written is how the real server writes the attributes in its messages.
+type written struct{ Path, Verb string }
+
+// validateOneOf demands exactly one of the two.
+func validateOneOf(resource *authorizationv1.ResourceAttributes, nonResource *authorizationv1.NonResourceAttributes) field.ErrorList {
+	if (resource == nil) != (nonResource == nil) {
+		return nil
 	}
+	return field.ErrorList{field.Invalid(field.NewPath("spec"), (*written)(nonResource), "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
+}
+
+// validateSelectors checks the selectors of attributes, which may be nil.
+func validateSelectors(resource *authorizationv1.ResourceAttributes) field.ErrorList {
 	if resource == nil {
-		return errs
+		return nil
 	}
-	path := spec.Child("resourceAttributes")
+	var errs field.ErrorList
+	path := field.NewPath("spec", "resourceAttributes")
 	if selector := resource.FieldSelector; selector != nil {
 		at := path.Child("fieldSelector")
 		errs = append(errs, validateSelectorForm(selector.RawSelector, len(selector.Requirements), at)...)

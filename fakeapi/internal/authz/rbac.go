@@ -1,5 +1,5 @@
-// Package authz decides what users may do: role-based access control over the stored roles and bindings, the access
-// reviews that ask about it, and the roles that a new server starts with.
+// Package authz decides what users may do: role-based access control over the stored roles and bindings, what users may
+// grant by them, the access reviews that ask about it, and the roles that a new server starts with.
 package authz
 
 import (
@@ -57,7 +57,8 @@ func (r *RBAC) Authorize(ctx context.Context, request authorizer.Attributes) (au
 		}
 	}
 	if len(errs) > 0 {
-		return authorizer.DecisionNoOpinion, fmt.Sprintf("RBAC: %v", utilerrors.NewAggregate(errs)), nil
+		// The first name is the one that a kube-apiserver has for RBAC among its authorizers.
+		return authorizer.DecisionNoOpinion, fmt.Sprintf("rbac: RBAC: %v", utilerrors.NewAggregate(errs)), nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
 }
@@ -78,27 +79,37 @@ func (r *RBAC) RulesFor(ctx context.Context, subject user.Info, namespace string
 	var (
 		resources    []authorizer.ResourceRuleInfo
 		nonResources []authorizer.NonResourceRuleInfo
-		errs         []error
+	)
+	rules, err := r.heldRules(ctx, subject, namespace)
+	for _, rule := range rules {
+		if len(rule.Resources) > 0 {
+			resources = append(resources, &authorizer.DefaultResourceRuleInfo{
+				Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources, ResourceNames: rule.ResourceNames,
+			})
+		}
+		if len(rule.NonResourceURLs) > 0 {
+			nonResources = append(nonResources, &authorizer.DefaultNonResourceRuleInfo{
+				Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs,
+			})
+		}
+	}
+	return resources, nonResources, false, err
+}
+
+// heldRules returns the rules of RulesFor as they are stored.
+func (r *RBAC) heldRules(ctx context.Context, subject user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+	var (
+		rules []rbacv1.PolicyRule
+		errs  []error
 	)
 	for grant, err := range r.grants(ctx, subject, namespace) {
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		for _, rule := range grant.rules {
-			if len(rule.Resources) > 0 {
-				resources = append(resources, &authorizer.DefaultResourceRuleInfo{
-					Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources, ResourceNames: rule.ResourceNames,
-				})
-			}
-			if len(rule.NonResourceURLs) > 0 {
-				nonResources = append(nonResources, &authorizer.DefaultNonResourceRuleInfo{
-					Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs,
-				})
-			}
-		}
+		rules = append(rules, grant.rules...)
 	}
-	return resources, nonResources, false, utilerrors.NewAggregate(errs)
+	return rules, utilerrors.NewAggregate(errs)
 }
 
 // grant is what one binding gives to a user.

@@ -144,7 +144,7 @@ func TestAuthorize(t *testing.T) {
 		"path with another verb":             {"system:serviceaccount:ops:probe", nil, path("post", "/version"), noOpinion, ""},
 		"a role for resources gives no path": {"owner", nil, path("get", "/version"), noOpinion, ""},
 		"missing roles are told of": {"unlucky", nil, resource("get", "", "pods", "", "dev", "x"), noOpinion,
-			`RBAC: [clusterrole.rbac.authorization.k8s.io "gone" not found, role.rbac.authorization.k8s.io "gone" not found]`},
+			`rbac: RBAC: [clusterrole.rbac.authorization.k8s.io "gone" not found, role.rbac.authorization.k8s.io "gone" not found]`},
 		"nobody":         {"stranger", nil, resource("get", "", "pods", "", "dev", "x"), noOpinion, ""},
 		"system:masters": {"root", []string{"system:masters"}, path("delete", "/everything"), allow, ""},
 	}

@@ -41,7 +41,8 @@ func Review(ctx context.Context, auth Authorizer, obj runtime.Object) error {
 		review.Status = decide(ctx, auth, attributesOf(&review.Spec))
 
 	case *authorizationv1.SelfSubjectAccessReview:
-		errs := validateAttributes(review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
+		errs := validateOneOf(review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
+		errs = append(errs, validateSelectors(review.Spec.ResourceAttributes)...)
 		errs = append(errs, validateMetadata(review.ObjectMeta, "must be empty")...)
 		if len(errs) > 0 {
 			return invalid(errs)
@@ -62,7 +63,7 @@ func Review(ctx context.Context, auth Authorizer, obj runtime.Object) error {
 		}
 		review.Status = listRules(ctx, auth, who, review.Spec.Namespace)
 		// The real server answers with the status alone.
-		review.Spec = authorizationv1.SelfSubjectRulesReviewSpec{}
+		review.ObjectMeta, review.Spec = metav1.ObjectMeta{}, authorizationv1.SelfSubjectRulesReviewSpec{}
 
 	default:
 		return apierrors.NewBadRequest(fmt.Sprintf("not an access review: %T", obj))
@@ -132,30 +133,30 @@ func invalid(errs field.ErrorList) error {
 }
 
 func validateSubject(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
-	errs := validateAttributes(spec.ResourceAttributes, spec.NonResourceAttributes)
+	errs := validateOneOf(spec.ResourceAttributes, spec.NonResourceAttributes)
 	if spec.User == "" && len(spec.Groups) == 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "user"), spec.User, "at least one of user or group must be specified"))
 	}
-	return errs
+	return append(errs, validateSelectors(spec.ResourceAttributes)...)
 }
 
 func validateLocal(review *authorizationv1.LocalSubjectAccessReview) field.ErrorList {
 	errs := validateSubject(&review.Spec)
-	metadata := review.ObjectMeta
-	metadata.Namespace = ""
-	errs = append(errs, validateMetadata(metadata, "must be empty except for namespace")...)
+	errs = append(errs, validateMetadata(review.ObjectMeta, "must be empty except for namespace")...)
 	if resource := review.Spec.ResourceAttributes; resource != nil && resource.Namespace != review.Namespace {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "resourceAttributes", "namespace"), resource.Namespace, "must match metadata.namespace"))
 	}
 	if nonResource := review.Spec.NonResourceAttributes; nonResource != nil {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "nonResourceAttributes"), nonResource, "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(field.NewPath("spec", "nonResourceAttributes"), (*written)(nonResource), "disallowed on this kind of request"))
 	}
 	return errs
 }
 
+// validateMetadata demands that there is none but for what the server fills in, the namespace of a local review included.
 func validateMetadata(metadata metav1.ObjectMeta, detail string) field.ErrorList {
-	metadata.ManagedFields = nil
-	if apiequality.Semantic.DeepEqual(metav1.ObjectMeta{}, metadata) {
+	given := metadata
+	given.Namespace, given.ManagedFields = "", nil
+	if apiequality.Semantic.DeepEqual(metav1.ObjectMeta{}, given) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("metadata"), metadata, detail)}

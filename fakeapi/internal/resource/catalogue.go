@@ -50,6 +50,9 @@ type Hooks struct {
 	Admission admission.Interface
 	// Authorizer decides whether a client that updates or applies may create.
 	Authorizer authorizer.UnconditionalAuthorizer
+	// MayGrant refuses, with an API status, that the client writes a role or a binding that gives what the client does not
+	// hold. Without it, everybody may. The old object is nil on create.
+	MayGrant func(ctx context.Context, object, old runtime.Object) error
 	// Review answers a TokenReview, SelfSubjectReview, SubjectAccessReview, LocalSubjectAccessReview,
 	// SelfSubjectAccessReview or SelfSubjectRulesReview by filling in its status. The error is an API status.
 	Review func(ctx context.Context, review runtime.Object) error

@@ -24,9 +24,17 @@ const statusManager = "validatingadmissionpolicy-status"
 
 // validatingPolicyStorage is the storage of ValidatingAdmissionPolicies. A write is followed by one of the status, as a
 // cluster's controller makes it some time later, before the client gets its answer: which resource versions there are does
-// not depend on who is faster.
+// not depend on who is faster. The client may go on from its answer all the same, as where the controller is slower or not
+// there.
 func validatingPolicyStorage(v *view) rest.Storage {
 	v.written = func(ctx context.Context) { v.catalogue.checkPolicies(ctx) }
+	v.follower = func(before, after runtime.Object) string {
+		from, to := before.(*admissionregistrationv1.ValidatingAdmissionPolicy), after.(*admissionregistrationv1.ValidatingAdmissionPolicy)
+		if from.Generation == to.Generation && from.Status.ObservedGeneration < from.Generation && to.Status.ObservedGeneration == to.Generation {
+			return statusManager
+		}
+		return ""
+	}
 	return &REST{v}
 }
 

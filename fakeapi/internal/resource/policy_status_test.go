@@ -8,6 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource"
@@ -98,6 +99,52 @@ func TestPolicyStatusIsWrittenByItself(t *testing.T) {
 		policy := (<-events.ResultChan()).Object.(*admissionregistrationv1.ValidatingAdmissionPolicy)
 		if policy.Status.ObservedGeneration != want || policy.Generation != 1 {
 			t.Errorf("observed generation %d of %d, want %d of 1", policy.Status.ObservedGeneration, policy.Generation, want)
+		}
+	}
+}
+
+// TestPolicyStatusIsNoConflict shows who may go on from what a write answered: it is out of date when another client wrote,
+// not when the server wrote the status.
+func TestPolicyStatusIsNoConflict(t *testing.T) {
+	a := api{t: t, catalogue: newCatalogue(t, resource.Options{})}
+	const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+	expression := func(value string) object {
+		return object{
+			"matchConstraints": object{"resourceRules": []any{object{"operations": []any{"*"}, "apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"}}}},
+			"validations":      []any{object{"expression": value}},
+		}
+	}
+	mine := a.do("POST", policies, object{"metadata": object{"name": "p"}, "spec": expression("true")})
+	first := mine.DeepCopy()
+	for _, step := range []struct {
+		what       string
+		change     func()
+		generation int64
+	}{
+		{"labels", func() { mine.SetLabels(map[string]string{"a": "b"}) }, 1},
+		{"another expression", func() { mine.Object["spec"] = map[string]any(expression("1 == 1")) }, 2},
+		{"and another", func() { mine.Object["spec"] = map[string]any(expression("2 == 2")) }, 3},
+		{"other labels", func() { mine.SetLabels(nil) }, 3},
+		{"nothing", func() {}, 3},
+	} {
+		step.change()
+		mine = a.do("PUT", policies+"/p", mine.Object)
+		policy := a.catalogue.Sources().ValidatingPolicies()[0]
+		if policy.Generation != step.generation || policy.Status.ObservedGeneration != step.generation {
+			t.Errorf("%s: generation %d, observed %d, want %d", step.what, policy.Generation, policy.Status.ObservedGeneration, step.generation)
+		}
+		var managers []string
+		for _, entry := range policy.ManagedFields {
+			managers = append(managers, entry.Manager+" "+string(entry.Operation))
+		}
+		if len(managers) != 2 || managers[0] != "validatingadmissionpolicy-status Apply" {
+			t.Errorf("%s: managers %q, want that of the status and the client", step.what, managers)
+		}
+	}
+	a.do("PATCH", policies+"/p", object{"metadata": object{"labels": object{"by": "another"}}})
+	for what, outdated := range map[string]*unstructured.Unstructured{"the first answer": first, "the latest but one": mine} {
+		if code, answer := a.call("PUT", policies+"/p", "application/json", outdated.Object); code != 409 {
+			t.Errorf("%s: %d: %v, want 409", what, code, answer.Object["message"])
 		}
 	}
 }

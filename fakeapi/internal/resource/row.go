@@ -102,6 +102,8 @@ type strategy struct {
 	complete       bool
 	// mayWrite checks, once the object is valid, what the client must be allowed to do besides; old is nil on create.
 	mayWrite func(ctx context.Context, c *Catalogue, object, old runtime.Object) field.ErrorList
+	// grants marks kinds that give users rights: the hook MayGrant is asked before an object is checked.
+	grants bool
 	// warnings are sent to the client that creates the object, when old is nil, or updates it.
 	warnings func(object, old runtime.Object) []string
 	// fields are the values that field selectors may ask for, besides the name and namespace.

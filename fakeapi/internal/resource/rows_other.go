@@ -122,7 +122,7 @@ func rbacRows() []row {
 		{
 			stored: group, kind: "ClusterRoleBinding", resource: "clusterrolebindings",
 			strategy: strategy{
-				createOnUpdate: true, name: name, defaults: each(defaultClusterRoleBinding),
+				createOnUpdate: true, grants: true, name: name, defaults: each(defaultClusterRoleBinding),
 				validate: checks(func(b *rbacv1.ClusterRoleBinding) errorList {
 					return validateRoleBinding(b.RoleRef, b.Subjects, "ClusterRole")
 				}),
@@ -133,12 +133,12 @@ func rbacRows() []row {
 		},
 		{
 			stored: group, kind: "ClusterRole", resource: "clusterroles", storage: clusterRoleStorage,
-			strategy: strategy{createOnUpdate: true, name: name, settle: each(settleClusterRole), validate: checks(validateClusterRole)},
+			strategy: strategy{createOnUpdate: true, grants: true, name: name, settle: each(settleClusterRole), validate: checks(validateClusterRole)},
 		},
 		{
 			stored: group, kind: "RoleBinding", resource: "rolebindings", namespaced: true,
 			strategy: strategy{
-				createOnUpdate: true, name: name, defaults: each(defaultRoleBinding),
+				createOnUpdate: true, grants: true, name: name, defaults: each(defaultRoleBinding),
 				validate: checks(func(b *rbacv1.RoleBinding) errorList {
 					return validateRoleBinding(b.RoleRef, b.Subjects, "Role", "ClusterRole")
 				}),
@@ -149,7 +149,7 @@ func rbacRows() []row {
 		},
 		{
 			stored: group, kind: "Role", resource: "roles", namespaced: true,
-			strategy: strategy{createOnUpdate: true, name: name, settle: each(settleRole), validate: checks(validateRole)},
+			strategy: strategy{createOnUpdate: true, grants: true, name: name, settle: each(settleRole), validate: checks(validateRole)},
 		},
 	}
 }

@@ -101,6 +101,9 @@ func (r *REST) Create(ctx context.Context, object runtime.Object, validation res
 	if err != nil {
 		return nil, err
 	}
+	if err := r.mayGrant(ctx, object, nil); err != nil {
+		return nil, err
+	}
 	if accessor.GetGenerateName() == "" || accessor.GetName() != "" {
 		return r.create(ctx, object, validation, options)
 	}
@@ -180,6 +183,15 @@ func (r *REST) unwritten(object, old runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	return r.read(stored)
+}
+
+// mayGrant refuses the write of an object that gives users what the client does not hold; old is nil on create. It comes
+// before all checks of the object.
+func (v *view) mayGrant(ctx context.Context, object, old runtime.Object) error {
+	if check := v.catalogue.hooks.MayGrant; check != nil && v.strategy.grants {
+		return check(ctx, object, old)
+	}
+	return nil
 }
 
 // wrote tells who depends on the view's objects that one was written.

@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -121,7 +122,13 @@ func (u *update) attempt(ctx context.Context, current runtime.Object) (runtime.O
 		return nil, err
 	}
 	if current == nil {
+		if err := u.mayGrant(ctx, object, nil); err != nil {
+			return nil, err
+		}
 		return u.attemptCreate(ctx, object)
+	}
+	if err := u.mayGrant(ctx, object, existing); err != nil {
+		return nil, err
 	}
 	return u.attemptUpdate(ctx, object, existing)
 }
@@ -172,7 +179,12 @@ func (u *update) attemptUpdate(ctx context.Context, object, existing runtime.Obj
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
 		})
 	case version != existingVersion:
-		return nil, apierrors.NewConflict(resource, u.name, errors.New(conflictMessage))
+		manager := u.overtakenBy(version, existingVersion)
+		if manager == "" {
+			return nil, apierrors.NewConflict(resource, u.name, errors.New(conflictMessage))
+		}
+		accessor.SetResourceVersion(existingVersion)
+		takeOver(manager, accessor, existingAccessor)
 	}
 
 	if err := rest.BeforeUpdate(u.strategy, ctx, object, existing); err != nil {
@@ -193,6 +205,35 @@ func (u *update) attemptUpdate(ctx context.Context, object, existing runtime.Obj
 		return nil, errFinished
 	}
 	return object, nil
+}
+
+// overtakenBy returns which field manager of the server's own wrote the latest version, when that follows the one that the
+// client has.
+func (u *update) overtakenBy(version, latest string) string {
+	if u.follower == nil {
+		return ""
+	}
+	change, known := u.catalogue.store.Last(u.key)
+	if !known || change.Previous == nil {
+		return ""
+	}
+	versions := meta.NewAccessor()
+	before, beforeErr := versions.ResourceVersion(change.Previous)
+	after, afterErr := versions.ResourceVersion(change.Object)
+	if beforeErr != nil || afterErr != nil || before != version || after != latest {
+		return ""
+	}
+	return u.follower(change.Previous, change.Object)
+}
+
+// takeOver gives an object the managed fields that a manager has in the existing one, which the client did not see.
+func takeOver(manager string, object, existing metav1.Object) {
+	isIts := func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == manager }
+	isNot := func(entry metav1.ManagedFieldsEntry) bool { return !isIts(entry) }
+	object.SetManagedFields(slices.Concat(
+		slices.DeleteFunc(slices.Clone(existing.GetManagedFields()), isNot),
+		slices.DeleteFunc(slices.Clone(object.GetManagedFields()), isIts),
+	))
 }
 
 // endsDeletion tells whether the update takes the last finalizer from an object that is being deleted and need not wait.

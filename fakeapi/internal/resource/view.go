@@ -45,6 +45,9 @@ type view struct {
 	conversions *conversions
 	// written is called after each write; may be nil.
 	written func(ctx context.Context)
+	// follower tells which field manager of the server's own made a change of a stored object, which followed a write at once
+	// and does not make an object out of date that a client has from before; empty for none. May be nil.
+	follower func(before, after runtime.Object) (manager string)
 
 	newObject func() runtime.Object
 	newList   func() runtime.Object

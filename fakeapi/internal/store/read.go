@@ -94,6 +94,19 @@ func (s *Store) peek(resource schema.GroupResource) *collection {
 	return &collection{forgotten: s.first - 1}
 }
 
+// Last returns the latest change of an object, if it is remembered.
+func (s *Store) Last(key Key) (Change, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	path := key.path()
+	for _, change := range slices.Backward(s.peek(key.Resource).changes) {
+		if change.path == path {
+			return change, true
+		}
+	}
+	return Change{}, false
+}
+
 // Watch reads the changes of a resource, one after another. It holds nothing that must be released. It must not be used
 // from several goroutines at once.
 type Watch struct {
