@@ -25,7 +25,8 @@ func behaviorsCommand() *cobra.Command {
 		Short: "List or explain the behaviors that the conformance suite shows",
 		Long: `Lists the behaviors of the ledger by area, or explains one: what must be so, how much it is guaranteed, where that is
 written, and which fixtures show it. The beginning of an ID lists the behaviors whose ids begin so. The rules of
-gatehouse webhook are shown by webhooks that break one each; what those do wrong stands beside them.`,
+gatehouse webhook are shown by webhooks that break one each; what those do wrong stands beside them. Each area says how
+many of its behaviors are shown.`,
 		Example: `  gatehouse behaviors --area matching-rules
   gatehouse behaviors webhook.rules.operation.
   gatehouse behaviors webhook.rules.operation.create`,
@@ -81,11 +82,35 @@ func listBehaviors(set *fixtures.Set, selected []fixtures.Behavior, area string,
 			}
 			heading = b.Area
 			a, _ := set.Ledger.Area(b.Area)
-			fmt.Fprintf(w, "%s: %s\n", a.ID, a.Description)
+			fmt.Fprintf(w, "%s: %s (%s)\n", a.ID, a.Description, shown(set, func(b fixtures.Behavior) bool { return b.Area == a.ID }))
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", b.ID, b.Level, b.Kind, witnesses(set, b))
 	}
+	if area == "" && len(selected) == len(set.Ledger.Behaviors) {
+		fmt.Fprintf(w, "\nshown in all: %s\n", shown(set, func(fixtures.Behavior) bool { return true }))
+	}
 	return w.Flush()
+}
+
+// shown says of each level how many of the selected behaviors have a witness.
+func shown(set *fixtures.Set, selected func(fixtures.Behavior) bool) string {
+	var parts []string
+	for _, level := range []fixtures.Level{fixtures.Must, fixtures.Should, fixtures.May} {
+		witnessed, all := 0, 0
+		for _, b := range set.Ledger.Behaviors {
+			if b.Level != level || !selected(b) {
+				continue
+			}
+			all++
+			if len(set.Witnesses(b.ID)) > 0 || len(zoo.Breaking(b.ID)) > 0 {
+				witnessed++
+			}
+		}
+		if all > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d of %d", level, witnessed, all))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // witnesses says in a few words what shows a behavior.

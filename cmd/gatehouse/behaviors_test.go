@@ -56,22 +56,24 @@ func TestBehaviors(t *testing.T) {
 		name, area, id string
 		want           string
 	}{
-		{name: "all", want: `rules: Which requests match.
+		{name: "all", want: `rules: Which requests match. (must 1 of 1, may 0 of 1)
   hook.rules.create  must  documented  2 cases
   hook.rules.update  may   observed    no case
 
-order: What comes first.
+order: What comes first. (must 0 of 1)
   hook.order  must  observed  no case
 
-contract: What webhooks owe.
+contract: What webhooks owe. (must 1 of 2, should 0 of 1)
   contract.generate-name  must    documented  a webhook that reads the first letter of the name
   contract.unseen         should  documented  cannot be seen from outside
   contract.unbroken       must    documented  no webhook
+
+shown in all: must 2 of 4, should 0 of 1, may 0 of 1
 `},
-		{name: "area", area: "order", want: `order: What comes first.
+		{name: "area", area: "order", want: `order: What comes first. (must 0 of 1)
   hook.order  must  observed  no case
 `},
-		{name: "beginning of ids", id: "hook.rules.", want: `rules: Which requests match.
+		{name: "beginning of ids", id: "hook.rules.", want: `rules: Which requests match. (must 1 of 1, may 0 of 1)
   hook.rules.create  must  documented  2 cases
   hook.rules.update  may   observed    no case
 `},
