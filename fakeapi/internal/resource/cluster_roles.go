@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,9 +20,20 @@ import (
 const aggregationManager = "clusterrole-aggregation-controller"
 
 // clusterRoleStorage is the storage of ClusterRoles. A write is followed by those of the roles that are made of its rules,
-// before the client gets its answer.
+// before the client gets its answer. Who has such a role from before is not out of date.
 func clusterRoleStorage(v *view) rest.Storage {
 	v.written = func(ctx context.Context) { v.catalogue.aggregateRoles(ctx) }
+	v.follower = func(before, after runtime.Object) string {
+		from, to := *before.(*rbacv1.ClusterRole), *after.(*rbacv1.ClusterRole)
+		if slices.EqualFunc(from.Rules, to.Rules, sameRule) {
+			return ""
+		}
+		from.Rules, from.ResourceVersion, from.ManagedFields = to.Rules, to.ResourceVersion, to.ManagedFields
+		if to.AggregationRule != nil && equality.Semantic.DeepEqual(from, to) {
+			return aggregationManager
+		}
+		return ""
+	}
 	return &REST{v}
 }
 

@@ -65,6 +65,26 @@ func TestAggregatedRoles(t *testing.T) {
 	}
 }
 
+// TestAggregationIsNoConflict shows that a client can go on from the answer to a creation, although the role got its rules
+// meanwhile.
+func TestAggregationIsNoConflict(t *testing.T) {
+	a := api{t: t, catalogue: newCatalogue(t, resource.Options{})}
+	const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+	rule := []any{object{"verbs": []any{"get"}, "apiGroups": []any{"example.com"}, "resources": []any{"things"}}}
+	a.do("POST", roles, object{"metadata": object{"name": "part", "labels": object{"a": "b"}}, "rules": rule})
+	created := a.do("POST", roles, object{"metadata": object{"name": "whole"}, "aggregationRule": object{"clusterRoleSelectors": []any{object{"matchLabels": object{"a": "b"}}}}})
+	updated := created.DeepCopy()
+	updated.SetLabels(map[string]string{"c": "d"})
+	a.do("PUT", roles+"/whole", updated.Object)
+	stored := a.do("GET", roles+"/whole", nil)
+	if diff := cmp.Diff(rule, nested(stored, "rules")); diff != "" || stored.GetLabels()["c"] != "d" {
+		t.Errorf("the role has the labels %v and the rules (-want +got):\n%s", stored.GetLabels(), diff)
+	}
+	if code, answer := a.call("PUT", roles+"/whole", "application/json", created.Object); code != 409 {
+		t.Errorf("the answer to the creation, after another update: %d: %v, want 409", code, answer.Object["message"])
+	}
+}
+
 func bodyOf(o object) any {
 	if o == nil {
 		return nil
