@@ -13,6 +13,8 @@ type ChangeKind string
 const (
 	// ChangeBroken: the behaviour has failed, and had not before.
 	ChangeBroken ChangeKind = "broken"
+	// ChangeWorse: the behaviour fails as it did before, and now in cases that had passed.
+	ChangeWorse ChangeKind = "worse"
 	// ChangeNotRun: the behaviour was held or had failed, and nothing is known of it now.
 	ChangeNotRun ChangeKind = "no longer run"
 	// ChangeRemoved: the behaviour is no longer in the ledger.
@@ -30,8 +32,8 @@ const (
 // Values returns the closed list of kinds, in the order in which they are shown.
 func (ChangeKind) Values() []string {
 	return []string{
-		string(ChangeBroken), string(ChangeNotRun), string(ChangeRemoved), string(ChangeSlower), string(ChangeNew),
-		string(ChangeRun), string(ChangeFixed),
+		string(ChangeBroken), string(ChangeWorse), string(ChangeNotRun), string(ChangeRemoved), string(ChangeSlower),
+		string(ChangeNew), string(ChangeRun), string(ChangeFixed),
 	}
 }
 
@@ -62,8 +64,8 @@ func (c Comparison) Of(kind ChangeKind) []Change {
 	return slices.DeleteFunc(slices.Clone(c.Changes), func(one Change) bool { return one.Kind != kind })
 }
 
-// Broke reports whether a behaviour was broken.
-func (c Comparison) Broke() bool { return len(c.Of(ChangeBroken)) > 0 }
+// Broke reports whether a behaviour was broken, or has become worse.
+func (c Comparison) Broke() bool { return len(c.Of(ChangeBroken))+len(c.Of(ChangeWorse)) > 0 }
 
 // What counts as slower: so many times the time, and so much more of it that it is not chance.
 const (
@@ -85,13 +87,18 @@ func Compare(before, after Part) Comparison {
 	}
 	for _, b := range after.Report.Behaviors {
 		change := Change{Behavior: b.Behavior, Before: was[b.ID].Verdict, After: b.Verdict}
-		if change.Kind = changeOf(change.Before, b.Verdict); change.Kind == "" && b.Verdict == Held {
+		change.Kind = changeOf(change.Before, b.Verdict)
+		switch {
+		case change.Kind == "" && b.Verdict == Held:
 			change.Kind, change.Notes = slower(b.Cases, earlier, later)
+		case change.Kind == "" && b.Verdict == Failed:
+			change.Kind, change.Notes = worse(b.Cases, earlier, later)
 		}
 		switch {
 		case change.Kind == "":
 			c.Same++
 			continue
+		case change.Kind == ChangeWorse:
 		case b.Verdict == Failed:
 			change.Notes = failedCases(b.Cases, later)
 		case change.Kind == ChangeNotRun:
@@ -141,6 +148,15 @@ func slower(cases []string, earlier, later map[string]Result) (ChangeKind, []str
 		return "", nil
 	}
 	return ChangeSlower, []string{"took " + took.Round(time.Millisecond).String() + ", takes " + takes.Round(time.Millisecond).String()}
+}
+
+// worse looks for cases that failed and had passed, and names them.
+func worse(cases []string, earlier, later map[string]Result) (ChangeKind, []string) {
+	passed := slices.DeleteFunc(slices.Clone(cases), func(id string) bool { return earlier[id].Outcome != Pass })
+	if failed := failedCases(passed, later); len(failed) > 0 {
+		return ChangeWorse, failed
+	}
+	return "", nil
 }
 
 // failedCases names the cases that failed, with what is wrong.

@@ -75,10 +75,15 @@ func changedRuns() (before, after Part) {
 		}
 		return r
 	}
-	early := sampleRun(result("breaks", Pass, 1), result("mended", Fail, 1), result("slow", Pass, 1), result("left", Pass, 1), result("gone", Pass, 1), result("taken-up", NotRun, 0), result("same", Pass, 1))
-	early.Ledger = ledger("webhook.same", "webhook.breaks", "webhook.mended", "webhook.slow", "webhook.left", "webhook.gone", "webhook.taken-up")
-	late := sampleRun(result("breaks", Fail, 1), result("mended", Pass, 1), result("slow", Pass, 3), result("left", NotRun, 0), result("new", Fail, 1), result("taken-up", Pass, 1), result("same", Pass, 2))
-	late.Ledger = ledger("webhook.new", "webhook.same", "webhook.breaks", "webhook.mended", "webhook.slow", "webhook.left", "webhook.taken-up")
+	alike := func(o Outcome) Result { // bears witness to what worse does too
+		r := result("alike", o, 1)
+		r.Behaviors = []string{"webhook.worse"}
+		return r
+	}
+	early := sampleRun(result("worse", Fail, 1), alike(Pass), result("breaks", Pass, 1), result("mended", Fail, 1), result("slow", Pass, 1), result("left", Pass, 1), result("gone", Pass, 1), result("taken-up", NotRun, 0), result("same", Pass, 1))
+	early.Ledger = ledger("webhook.worse", "webhook.same", "webhook.breaks", "webhook.mended", "webhook.slow", "webhook.left", "webhook.gone", "webhook.taken-up")
+	late := sampleRun(result("worse", Fail, 1), alike(Fail), result("breaks", Fail, 1), result("mended", Pass, 1), result("slow", Pass, 3), result("left", NotRun, 0), result("new", Fail, 1), result("taken-up", Pass, 1), result("same", Pass, 2))
+	late.Ledger = ledger("webhook.worse", "webhook.new", "webhook.same", "webhook.breaks", "webhook.mended", "webhook.slow", "webhook.left", "webhook.taken-up")
 	late.Target.Version = "v1.38.0"
 	return Part{"out/a/report.json", New(early)}, Part{"out/b/report.json", New(late)}
 }
@@ -92,6 +97,7 @@ func TestCompare(t *testing.T) {
 	}
 	want := map[string]string{
 		"webhook.breaks":   "broken: matching-rules/operations/breaks: label `first` is <missing> | *gone*",
+		"webhook.worse":    "worse: matching-rules/operations/alike: label `first` is <missing> | *gone*",
 		"webhook.mended":   "fixed: ",
 		"webhook.slow":     "slower: took 1s, takes 3s",
 		"webhook.left":     "no longer run: hooks: the target cannot",

@@ -51,7 +51,7 @@ func WriteComparison(w io.Writer, c Comparison, o TextOptions) error {
 
 func kindStyle(kind ChangeKind) style {
 	switch kind {
-	case ChangeBroken:
+	case ChangeBroken, ChangeWorse:
 		return bad
 	case ChangeFixed, ChangeRun:
 		return good
@@ -80,7 +80,7 @@ func verdictsLine(c Change) string {
 }
 
 func (c Comparison) sameLine() string {
-	if len(c.Changes) == 0 {
+	if len(c.Changes) == 0 && c.Same != 1 {
 		return fmt.Sprintf("all %s are as they were", plural(c.Same, "behavior", "behaviors"))
 	}
 	return plural(c.Same, "behavior is as it was", "behaviors are as they were")

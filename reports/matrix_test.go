@@ -30,6 +30,7 @@ func TestNewMatrix(t *testing.T) {
 	const failed = "label `first` is <missing> | *gone*"
 	want := map[string]string{
 		"webhook.breaks":   "held | failed: matching-rules/operations/breaks: " + failed,
+		"webhook.worse":    "failed: matching-rules/operations/worse: " + failed + " | failed: matching-rules/operations/alike: " + failed + "; and 1 other case",
 		"webhook.mended":   "failed: matching-rules/operations/mended: " + failed + " | held",
 		"webhook.slow":     "held | held",
 		"webhook.left":     "held | unproven: hooks: the target cannot",

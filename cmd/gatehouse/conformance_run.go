@@ -109,7 +109,11 @@ func (c *conformance) executePart(ctx context.Context, cases []*fixtures.LoadedC
 		return err
 	}
 	defer func() { err = errors.Join(err, owner.Close()) }()
-	shown.say(fmt.Sprintf("running %d cases on %s %s", len(cases), run.Target.Name, run.Target.Version))
+	noun := "cases"
+	if len(cases) == 1 {
+		noun = "case"
+	}
+	shown.say(fmt.Sprintf("running %d %s on %s %s", len(cases), noun, run.Target.Name, run.Target.Version))
 	s := &shards{plan: shardPlan{Target: owner.Handover(), Builtin: c.flags.builtin, Fixtures: c.flags.fixtures}, times: c.times, known: known, shown: shown}
 	err = s.run(ctx, cases, c.flags.procs)
 	run.Interrupted = s.interrupted

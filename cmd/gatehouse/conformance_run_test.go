@@ -230,7 +230,7 @@ func TestReplay(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no directory":   {nil, "requires at least 1 arg"},
+		"no directory":   {nil, "name the bundle of a failed case"},
 		"no bundle":      {[]string{t.TempDir()}, "no bundle of a failed case"},
 		"no such place":  {[]string{"/nonexistent"}, "/nonexistent"},
 		"unknown target": {[]string{bundle, "--target", "kind"}, `--target is "kind"`},

@@ -16,6 +16,11 @@ func TestRun(t *testing.T) {
 		"nothing":         {nil, 0, "Available Commands:", ""},
 		"help":            {[]string{"serve", "--help"}, 0, "--kubeconfig-out FILE", ""},
 		"unknown command": {[]string{"serf"}, exitUsage, "", `gatehouse: unknown command "serf" for "gatehouse"`},
+		"no subcommand":   {[]string{"policy"}, 0, "gatehouse policy test runs tables", ""},
+		"another one":     {[]string{"policy", "tst"}, exitUsage, "", `gatehouse: there is no command "gatehouse policy tst"; did you mean "test"?`},
+		"no such shell":   {[]string{"completion", "bsh"}, exitUsage, "", `there is no command "gatehouse completion bsh"; did you mean "bash"?`},
+		"completion":      {[]string{"completion", "bash"}, 0, "bash completion V2 for gatehouse", ""},
+		"no such report":  {[]string{"report", "dif", "a", "b"}, exitUsage, "", `open dif: no such file or directory; did you mean "diff"?`},
 		"unknown flag":    {[]string{"--nope"}, exitUsage, "", "gatehouse: unknown flag: --nope"},
 	}
 	for name, test := range tests {

@@ -24,10 +24,9 @@ func policyCommand() *cobra.Command {
 
 gatehouse policy test runs tables of cases against them.`,
 		Example: `  gatehouse policy test policies/`,
-		Args:    cobra.NoArgs,
 	}
 	command.AddCommand(policyTestCommand())
-	return command
+	return ofSubcommands(command)
 }
 
 // policyTestFlags are the flags of gatehouse policy test.

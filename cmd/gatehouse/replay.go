@@ -31,7 +31,12 @@ case was not run.`,
 		Example: `  gatehouse replay out/failures/matching-rules/operations/create
   gatehouse replay out/failures --target envtest
   gatehouse replay out/failures --target kubeconfig --kubeconfig ~/.kube/config --hook-address 192.0.2.7`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("name the bundle of a failed case, out/failures/CASE, or a directory of several")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			bundles, err := readBundles(args)
 			if err != nil {

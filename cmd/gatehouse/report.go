@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -42,7 +43,11 @@ when the command line or a report is wrong.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// A shell makes --from shard-*/report.json one value of the flag and arguments.
 			flags.from = append(flags.from, args...)
-			return report(flags, cmd.OutOrStdout())
+			err := report(flags, cmd.OutOrStdout())
+			if len(args) > 0 && errors.Is(err, fs.ErrNotExist) { // it may have been meant for a command
+				return usageError("%w%s", err, didYouMean(args[0], []string{"diff", "matrix"}))
+			}
+			return err
 		},
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}

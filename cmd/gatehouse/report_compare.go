@@ -15,15 +15,21 @@ func reportDiffCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "diff BEFORE AFTER",
 		Short: "Compare two reports by their behaviors",
-		Long: `Says which behaviors changed from one report to another, of two runs or of two servers: broken, fixed, no longer run,
-run now, new, removed, and slower, when the cases that passed both times take more than twice the time and at least
-100 ms more. BEFORE and AFTER are report.json files, or the directories of --out that hold them.
+		Long: `Says which behaviors changed from one report to another, of two runs or of two servers: broken, worse (it fails as
+before, and in cases that had passed), fixed, no longer run, run now, new, removed, and slower, when the cases that
+passed both times take more than twice the time and at least 100 ms more. BEFORE and AFTER are report.json files, or
+the directories of --out that hold them.
 
-Exit status: 0 nothing broke, 1 a behavior has failed that had not before, 2 the command line or a report is wrong, 3 a
+Exit status: 0 nothing broke, 1 a behavior is broken or worse, 2 the command line or a report is wrong, 3 a
 file cannot be written.`,
 		Example: `  gatehouse report diff main/report.json out/report.json
   gatehouse report diff out/v1.36 out/v1.37 --markdown changes.md`,
-		Args: cobra.ExactArgs(2),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usageError("name two reports, BEFORE and AFTER, and not %d", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return reportDiff(args[0], args[1], markdown, cmd.OutOrStdout())
 		},

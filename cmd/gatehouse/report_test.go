@@ -180,7 +180,7 @@ func TestReportDiff(t *testing.T) {
 		"the same":              {[]string{good, good}, 0, "all 2 behaviors are as they were"},
 		"broken":                {[]string{good, bad, "--markdown", md}, exitNotConformant, "broken: 1 behavior"},
 		"fixed":                 {[]string{bad, good}, 0, "fixed: 1 behavior"},
-		"one report":            {[]string{good}, 0, "accepts 2 arg(s), received 1"},
+		"one report":            {[]string{good}, exitUsage, "name two reports, BEFORE and AFTER, and not 1"},
 		"a directory without":   {[]string{good, dir}, exitUsage, filepath.Join(dir, "report.json") + ": no such file"},
 		"a file that cannot be": {[]string{good, good, "--markdown", dir}, exitEnvironment, "writing " + dir},
 	} {

@@ -19,6 +19,23 @@ func didYouMean(wrong string, known []string) string {
 	return ""
 }
 
+// ofSubcommands makes a command that only its subcommands do anything for: alone it tells of them, and a name that is none
+// of theirs is an error.
+func ofSubcommands(command *cobra.Command) *cobra.Command {
+	command.Args = func(command *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var known []string
+		for _, sub := range command.Commands() {
+			known = append(known, sub.Name())
+		}
+		return usageError("there is no command %q%s", command.CommandPath()+" "+args[0], didYouMean(args[0], known))
+	}
+	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	return command
+}
+
 // flagError adds the nearest flag to the error about one that the command does not have.
 func flagError(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError

@@ -85,15 +85,16 @@ func runWebhook(ctx context.Context, flags webhookFlags, stdin io.Reader, stdout
 		Begun:    func(begun reports.Report) error { begun.Command = flags.command; return prepare(files, begun) },
 		Progress: func(text string) { fmt.Fprintln(stderr, text) },
 	})
-	if wrong := (*webhook.UsageError)(nil); errors.As(err, &wrong) {
-		return exitError{exitUsage, err}
-	}
 	report.Command = flags.command
 	if err != nil {
-		if report.Interrupted != "" {
+		status := exitEnvironment
+		if wrong := (*webhook.UsageError)(nil); errors.As(err, &wrong) {
+			status = exitUsage
+		}
+		if report.Interrupted != "" { // it had begun
 			err = errors.Join(err, files.Write(report))
 		}
-		return exitError{exitEnvironment, err}
+		return exitError{status, err}
 	}
 	fmt.Fprintln(stderr)
 	options := textOptions(stdout)

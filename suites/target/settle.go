@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -123,6 +124,9 @@ func (s *settler) close() error {
 		clusterRoles, clusterRoleBindings, priorityClasses, definitions,
 	} {
 		err := s.client.Resource(gvr).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: ownerLabel + "=" + s.name})
+		if unanswered := (*url.Error)(nil); errors.As(err, &unanswered) { // nor would the others be
+			return fmt.Errorf("remove the sentinels, which have the label %s=%s: %w", ownerLabel, s.name, err)
+		}
 		if err != nil && !apierrors.IsNotFound(err) { // a kind that is not served has no objects
 			errs = append(errs, fmt.Errorf("remove the sentinels among %s: %w", gvr.GroupResource(), err))
 		}

@@ -39,7 +39,9 @@ func Judge(ctx context.Context, o Options) (reports.Report, error) {
 	run.End = time.Now()
 	run.Target = t.info
 	if err != nil {
-		err = t.inWords(err)
+		if ctx.Err() == nil { // an interruption may have ended the webhook's process too
+			err = t.inWords(err)
+		}
 		return t.unfinished(run, err.Error()), err
 	}
 	run.Webhook.Notes = append(t.record.notes, t.untriedNote()...)
