@@ -49,7 +49,7 @@ func TestInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "posting the reviews: interrupted: context canceled"; report.Interrupted != want || report.ExitStatus != 3 {
+	if want := "posting the reviews: context canceled"; report.Interrupted != want || report.ExitStatus != 3 {
 		t.Errorf("interrupted %q, exit status %d; want %q and 3", report.Interrupted, report.ExitStatus, want)
 	}
 	if len(report.Results) != len(webhook.Rules()) {
