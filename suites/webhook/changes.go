@@ -21,7 +21,11 @@ func changes(h *manifests.Hook) []change {
 			requestOf(review)["name"] = ""
 			meta := metaOf(objectOf(review))
 			meta["generateName"] = fmt.Sprint(meta["name"], "-")
-			delete(meta, "name")
+			if h.Mutating {
+				delete(meta, "name")
+			} else { // by then the API server has made the name
+				meta["name"] = fmt.Sprint(meta["generateName"], "x7k2p")
+			}
 		}},
 		{variant: otherUser, title: "by a service account", of: isCreate, edit: user(map[string]any{
 			"username": "system:serviceaccount:kube-system:replicaset-controller", "uid": "6b5d5b52-6f4c-4c5c-a7b3-9f7f6a4b7d01",

@@ -12,4 +12,12 @@
 //	func TestWebhook(t *testing.T) {
 //		webhook.Run(t, webhook.Options{ConfigFile: "gatehouse.yaml"})
 //	}
+//
+// A spec of Ginkgo, which has no *testing.T, calls Judge:
+//
+//	It("keeps the contract of admission webhooks", func(ctx SpecContext) {
+//		report, err := webhook.Judge(ctx, webhook.Options{ConfigFile: "gatehouse.yaml"})
+//		Expect(err).NotTo(HaveOccurred())
+//		Expect(report.ExitStatus).To(BeZero(), "%v", report.Reasons)
+//	})
 package webhook

@@ -75,6 +75,8 @@ func (t *trial) load(ctx context.Context, plain *attempt, concurrent int, limit 
 					l.failed = a
 				case x.Responded() && string(x.Answer.Response.UID) != mine && l.mixed == nil:
 					l.mixed = a
+				case x.Responded() && x.Allowed() != plain.Allowed() && l.differing == nil:
+					a.base, l.differing = plain, a
 				}
 				mu.Unlock()
 			}

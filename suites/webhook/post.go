@@ -166,9 +166,7 @@ func (t *trial) postVariants(ctx context.Context, h *manifests.Hook) {
 			t.postOutput(ctx, a)
 		}
 	}
-	if i := slices.IndexFunc(answered, isCreate); i >= 0 {
-		t.postRepeated(ctx, answered[i])
-	}
+	t.postEqual(ctx, answered)
 }
 
 func (t *trial) postChanged(ctx context.Context, of *attempt, c change) *attempt {
@@ -177,12 +175,22 @@ func (t *trial) postChanged(ctx context.Context, of *attempt, c change) *attempt
 	return t.postTo(ctx, &attempt{hook: of.hook, variant: c.variant, title: of.title + " (" + c.title + ")", base: of, review: review, sample: of.sample})
 }
 
-// postRepeated posts the same request several times.
-func (t *trial) postRepeated(ctx context.Context, of *attempt) {
+// postEqual posts requests again: the first creation several times, and each other one that the API server sent once.
+func (t *trial) postEqual(ctx context.Context, answered []*attempt) {
 	const times = 5
-	for range times {
-		again := t.postTo(ctx, &attempt{hook: of.hook, variant: repeated, title: of.title + " (the same request again)", base: of, review: fresh(of.review), sample: of.sample})
-		of.repeats = append(of.repeats, again)
+	first := slices.IndexFunc(answered, isCreate)
+	for i, of := range answered {
+		n := 1
+		switch {
+		case !asSent(of):
+			continue
+		case i == first:
+			n = times
+		}
+		for range n {
+			again := t.postTo(ctx, &attempt{hook: of.hook, variant: repeated, title: of.title + " (the same request again)", base: of, review: fresh(of.review), sample: of.sample})
+			of.repeats = append(of.repeats, again)
+		}
 	}
 }
 
@@ -196,11 +204,17 @@ func (t *trial) postOutput(ctx context.Context, of *attempt) {
 		return
 	}
 	set := func(review map[string]any) { requestOf(review)["object"] = deepCopy(patched) }
-	t.postChanged(ctx, of, change{variant: again, title: "its own output", edit: set})
+	own := t.postChanged(ctx, of, change{variant: again, title: "its own output", edit: set})
 	if !of.hook.Mutating {
 		return
 	}
 	t.postChanged(ctx, of, change{variant: peer, title: "after another webhook", edit: func(review map[string]any) { touch(objectOf(review)) }})
+	if own.Allowed() {
+		t.postChanged(ctx, of, change{variant: between, title: "its own output, after another webhook", edit: func(review map[string]any) {
+			set(review)
+			touch(objectOf(review))
+		}})
+	}
 	if container := containersOf(patched); container != nil {
 		t.postChanged(ctx, of, change{variant: later, title: "its output with a container that another webhook added", edit: func(review map[string]any) {
 			set(review)
@@ -239,26 +253,53 @@ func (a *attempt) changesObject() bool {
 // tryPatches asks the API server, in a dry run, for the objects that the patches make.
 func (t *trial) tryPatches(ctx context.Context) error {
 	for _, a := range t.record.attempts {
-		if a.variant != create && a.variant != clusterScoped || !a.hook.Mutating || !a.Allowed() || !a.changesObject() {
+		if !makesObject(a) || !a.hook.Mutating || !a.Allowed() || !a.changesObject() {
 			continue
 		}
-		patched := &unstructured.Unstructured{Object: a.patched()}
-		resource, known := t.api.find(patched.GroupVersionKind())
-		if !known {
+		patched := &unstructured.Unstructured{Object: deepCopy(a.patched())}
+		if _, known := t.api.find(patched.GroupVersionKind()); !known {
 			t.record.invalid = append(t.record.invalid, invalidPatch{a, fmt.Sprintf("the patch makes a %s of it, which the API server does not serve", patched.GroupVersionKind())})
 			continue
 		}
-		metaOf(patched.Object)["managedFields"] = nil
-		namespace, _ := requestOf(a.review)["namespace"].(string)
-		got, err := t.api.do(ctx, http.MethodPost, resource.path(namespace, "")+"?dryRun=All", patched)
+		problem, err := t.refusal(ctx, a, patched)
 		if err != nil {
 			return err
 		}
-		if err := got.err(); err != nil && (got.code == http.StatusBadRequest || got.code == http.StatusUnprocessableEntity) {
-			t.record.invalid = append(t.record.invalid, invalidPatch{a, err.Error()})
+		if problem == "" {
+			continue
+		}
+		without, err := t.refusal(ctx, a, &unstructured.Unstructured{Object: deepCopy(objectOf(a.review))})
+		if err != nil {
+			return err
+		}
+		if without == "" { // else it is not for the patch
+			t.record.invalid = append(t.record.invalid, invalidPatch{a, problem})
 		}
 	}
 	return nil
+}
+
+// makesObject tells that a review is one, as the API server sends it, of an object that is then stored.
+func makesObject(a *attempt) bool {
+	return slices.Contains([]variant{create, clusterScoped, otherVersion, update}, a.variant)
+}
+
+// refusal asks the API server to make an object of a review, in a dry run, and returns why the object itself is not taken;
+// "" when it is. A changed object is asked for as a new one, for what it is like must be right either way.
+func (t *trial) refusal(ctx context.Context, a *attempt, object *unstructured.Unstructured) (string, error) {
+	resource, _ := t.api.find(object.GroupVersionKind())
+	meta := metaOf(object.Object)
+	delete(meta, "managedFields")
+	delete(meta, "resourceVersion")
+	namespace, _ := requestOf(a.review)["namespace"].(string)
+	got, err := t.api.do(ctx, http.MethodPost, resource.path(namespace, "")+"?dryRun=All", object)
+	if err != nil {
+		return "", err
+	}
+	if err := got.err(); err != nil && (got.code == http.StatusBadRequest || got.code == http.StatusUnprocessableEntity) {
+		return err.Error(), nil
+	}
+	return "", nil
 }
 
 // mute tells that none of a webhook's reviews was answered.

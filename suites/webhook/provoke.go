@@ -48,10 +48,6 @@ type provocation struct {
 func provocations(plain *attempt) []provocation {
 	without := fresh(plain.review)
 	delete(without, "request")
-	padded := bytes.TrimSuffix(encode(fresh(plain.review)), []byte("}"))
-	padded = append(padded, `,"padding":"`...)
-	padded = append(padded, bytes.Repeat([]byte("x"), overLargeSize)...)
-	padded = append(padded, `"}`...)
 	return []provocation{
 		{probe, "a GET, as a load balancer probes", http.MethodGet, nil},
 		{probe, "a HEAD, as a load balancer probes", http.MethodHead, nil},
@@ -60,8 +56,21 @@ func provocations(plain *attempt) []provocation {
 		{malformed, "a body of another type", http.MethodPost, []byte(`["AdmissionReview"]`)},
 		{empty, "an empty body", http.MethodPost, []byte{}},
 		{noRequest, "a review without a request", http.MethodPost, encode(without)},
-		{overLarge, "a body of 32 MiB", http.MethodPost, padded},
+		{overLarge, "a body of 32 MiB", http.MethodPost, padded(plain, overLargeSize)},
 	}
+}
+
+// padded is a review with so many bytes that mean nothing.
+func padded(plain *attempt, size int) []byte {
+	review := bytes.TrimSuffix(encode(fresh(plain.review)), []byte("}"))
+	const before, after = `,"padding":"`, `"}`
+	piece := bytes.Repeat([]byte("x"), 64<<10)
+	body := make([]byte, 0, len(review)+len(before)+size+len(piece)+len(after)) // it is too large to grow bit by bit
+	body = append(append(body, review...), before...)
+	for n := 0; n < size; n += len(piece) {
+		body = append(body, piece...)
+	}
+	return append(body, after...)
 }
 
 // plain returns an answered attempt of a webhook as the API server sent it, best one that was allowed; nil without one.

@@ -90,6 +90,7 @@ const (
 	unchanged     variant = "update without a change"
 	foreign       variant = "things of others"
 	peer          variant = "another webhook before it"
+	between       variant = "another webhook after it, and itself again"
 	later         variant = "another webhook after it"
 )
 
@@ -145,6 +146,8 @@ type load struct {
 	mixed *attempt
 	// failed is a review that was not answered; nil when there is none.
 	failed *attempt
+	// differing is an answer of another decision than that to the same review by itself; nil when there is none.
+	differing *attempt
 }
 
 // memoryGrowth is how the resident memory of the process grew over many reviews.

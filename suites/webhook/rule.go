@@ -100,6 +100,7 @@ var charges = map[variant]string{
 	unchanged:     "contract.mutating.handles-previously-admitted",
 	foreign:       "contract.mutating.preserves-others",
 	peer:          "contract.mutating.tolerates-reordering",
+	between:       "contract.mutating.tolerates-reordering",
 	later:         "contract.registration.if-needed-where-required",
 }
 

@@ -52,7 +52,7 @@ func mutatingRules() []Rule {
 			judge: func(r *record) judgement {
 				j := judgement{inapplicable: "no webhook patches an object"}
 				for _, a := range r.attempts {
-					if a.hook.Mutating && isCreate(a) && a.Allowed() && a.changesObject() {
+					if a.hook.Mutating && makesObject(a) && a.Allowed() && a.changesObject() {
 						j.looked++
 					}
 				}
@@ -99,7 +99,7 @@ func mutatingRules() []Rule {
 		{
 			ID:     "contract.mutating.tolerates-reordering",
 			Change: "Decide by what concerns you, not by how many labels there are or by what other webhooks have not done yet.",
-			judge:  both(answers("no object was admitted by a mutating webhook", true, peer), each("", of(peer), orderMatters)),
+			judge:  both(answers("no object was admitted by a mutating webhook", true, peer, between), each("", of(peer), orderMatters)),
 		},
 		{
 			ID:     "contract.mutating.no-patch-on-delete",

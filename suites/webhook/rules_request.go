@@ -68,7 +68,15 @@ func requestRules() []Rule {
 		{
 			ID:     "contract.requests.equal-answers",
 			Change: "Decide by the request and by what is stored, not by chance, time or the requests before.",
-			judge:  answers("the rules match no CREATE", true, repeated),
+			judge: both(answers("no request was made that the rules match", true, repeated), func(r *record) judgement {
+				j := judgement{}
+				for _, l := range r.loads {
+					if l.differing != nil {
+						j.add(l.differing, fmt.Sprintf("%s: one answer is %s, and that to the same review by itself is %s", l.differing.title, l.differing.decision(), l.differing.base.decision()))
+					}
+				}
+				return j
+			}),
 		},
 		{
 			ID:     "contract.unknown-request-fields-tolerated",

@@ -68,7 +68,7 @@ func (t *trial) gather(ctx context.Context) (err error) {
 		t.say(stage.name)
 		err := stage.do(ctx)
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: interrupted: %w", stage.name, context.Cause(ctx))
+			return fmt.Errorf("%s: %w", stage.name, context.Cause(ctx))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", stage.name, err)

@@ -182,17 +182,22 @@ func has(list []string, word string) bool {
 	return slices.Contains(list, "*") || slices.Contains(list, word)
 }
 
-// shadows looks for a webhook before this one that calls the same server for the same requests.
+// shadows looks for another webhook that calls the same server for the same requests. Of two that are alike the later one
+// is found.
 func (c *checker) shadows() {
+	before := true
 	for _, other := range c.set.Hooks {
 		if other == c.hook {
-			return
+			before = false
+			continue
 		}
 		if other.Mutating != c.hook.Mutating || other.Name == c.hook.Name || other.Path() != c.hook.Path() || other.ServerName() != c.hook.ServerName() || !wider(other, c.hook) {
 			continue
 		}
 		for i, rule := range c.hook.Rules {
-			if slices.ContainsFunc(other.Rules, func(wide admissionregistrationv1.RuleWithOperations) bool { return covers(wide, rule) }) {
+			if slices.ContainsFunc(other.Rules, func(wide admissionregistrationv1.RuleWithOperations) bool {
+				return covers(wide, rule) && (before || !covers(rule, wide))
+			}) {
 				c.find("no-shadows", fmt.Sprintf("rules[%d]", i), "webhook %s calls the same URL for all that rules[%d] matches: the server is asked twice", other.Name, i)
 				return
 			}
@@ -217,6 +222,12 @@ func covers(wide, narrow admissionregistrationv1.RuleWithOperations) bool {
 			words = append(words, string(o))
 		}
 		return words
+	}
+	anywhere := func(scope *admissionregistrationv1.ScopeType) bool {
+		return scope == nil || *scope == admissionregistrationv1.AllScopes
+	}
+	if !anywhere(wide.Scope) && (anywhere(narrow.Scope) || *wide.Scope != *narrow.Scope) {
+		return false
 	}
 	return all(operations(wide.Operations), operations(narrow.Operations)) && all(wide.APIGroups, narrow.APIGroups) &&
 		all(wide.APIVersions, narrow.APIVersions) && all(wide.Resources, narrow.Resources)

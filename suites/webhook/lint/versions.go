@@ -11,10 +11,10 @@ import (
 	"github.com/gatehouse-dev/gatehouse/suites/webhook/manifests"
 )
 
-// matchPolicy looks at webhooks that match exactly: what their rules do not name passes them by. Of the custom resources of
+// matchPolicy looks at webhooks that say they match exactly: what their rules do not name passes them by. Of the custom resources of
 // the manifests one knows which versions there are; of others, that there may be more one day.
 func (c *checker) matchPolicy() {
-	if c.hook.Equivalent() {
+	if policy := c.hook.MatchPolicy; policy == nil || *policy != admissionregistrationv1.Exact {
 		return
 	}
 	for i, rule := range c.hook.Rules {

@@ -44,12 +44,25 @@ func manifestAnimals() []Animal {
 		rule("ca-bundle", "has no authority", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo\n  annotations: {cert-manager.io/inject-ca-from: zoo/webhook}", "kind: MutatingWebhookConfiguration\nmetadata:\n  name: zoo"),
 		rule("service-exists", "names a port that the Service has not", "path: /mutate}", "path: /mutate, port: 8443}"),
 		rule("no-shadows", "asks twice", mutateName, strings.Replace(secondHook, "- name: mutate.zoo", "- name: second.zoo", 1)),
+		rule("no-shadows", "asks twice, in a wider webhook after it", "- name: validate.zoo.example.com\n", narrowHook+"- name: validate.zoo.example.com\n"),
 		{Rule: "contract.registration.certificate-names", Name: "ships a certificate of another name", Secret: &Certificate{Names: []string{"webhook.elsewhere.svc"}}},
 		{Rule: "contract.registration.certificate-lasting", Name: "ships a certificate that ends next week", Secret: &Certificate{Names: []string{service}, Days: 7}},
 		{Rule: "contract.registration.certificate-lasting", Name: "ships a certificate that is not good yet", Secret: &Certificate{Names: []string{service}, Begins: 2}},
 		{Rule: "contract.registration.certificate-strong", Name: "ships a weak key", Secret: &Certificate{Names: []string{service}, Weak: true}},
 	}
 }
+
+// narrowHook is a validating webhook for some of what the good one is for, before it.
+const narrowHook = `- name: narrow.zoo.example.com
+  clientConfig: {service: {name: webhook, namespace: zoo, path: /validate}}
+  rules:
+  - {operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [secrets]}
+  namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, zoo]}]}
+  matchConditions: [{name: not-exempt, expression: "request.userInfo.username != 'exempt'"}]
+  sideEffects: None
+  timeoutSeconds: 10
+  admissionReviewVersions: [v1, v1beta1]
+`
 
 // secondHook is a mutating webhook as the good one, before it.
 const secondHook = `- name: mutate.zoo.example.com

@@ -239,7 +239,7 @@ func responseAnimals() []Animal {
 
 // tlsAnimal serves a certificate of its own.
 func tlsAnimal() Animal {
-	return Animal{Rule: "contract.endpoint.tls-name-matches", Name: "shows a certificate of another name", Process: true, Serve: func(p Process) error {
+	return Animal{Rule: "contract.endpoint.tls-name-matches", Name: "shows a certificate that nobody vouches for", Process: true, Serve: func(p Process) error {
 		certificate, err := strangersCertificate()
 		if err != nil {
 			return err

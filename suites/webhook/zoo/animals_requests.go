@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -59,6 +61,8 @@ func requestAnimals() []Animal {
 			return good(q)
 		})},
 		{Rule: "contract.requests.equal-answers", Name: "has enough of the same request after some time", Handler: impatient},
+		{Rule: "contract.requests.equal-answers", Name: "allows a deletion once", Handler: forgetful},
+		{Rule: "contract.requests.equal-answers", Name: "refuses now and then under load", Handler: overwhelmed},
 		{Rule: "contract.unknown-request-fields-tolerated", Name: "refuses fields that it does not know", Handler: around(func(next http.Handler) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
 				var review map[string]any
@@ -106,6 +110,37 @@ func impatient(webhook.Environment) http.Handler {
 	})
 }
 
+// forgetful refuses a deletion that it has allowed before.
+func forgetful(webhook.Environment) http.Handler {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return serve(func(q *request) *admissionv1.AdmissionResponse {
+		if q.Operation != admissionv1.Delete || dry(q) || q.Kind.Kind != "Secret" || q.review.APIVersion != "admission.k8s.io/v1" {
+			return good(q)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[q.Name] {
+			return deny("it was to be deleted already")
+		}
+		seen[q.Name] = true
+		return good(q)
+	})
+}
+
+// overwhelmed refuses a request while there are many.
+func overwhelmed(webhook.Environment) http.Handler {
+	var under atomic.Int64
+	return serve(func(q *request) *admissionv1.AdmissionResponse {
+		defer under.Add(-1)
+		if under.Add(1) > 2 {
+			return deny("there are too many requests")
+		}
+		time.Sleep(2 * time.Millisecond)
+		return good(q)
+	})
+}
+
 // mutatingAnimals patch wrongly.
 func mutatingAnimals() []Animal {
 	return []Animal{
@@ -120,6 +155,14 @@ func mutatingAnimals() []Animal {
 		{Rule: "contract.mutating.patched-object-decodes", Name: "puts a string where a number belongs", Handler: patching(func(q *request) []exchange.Operation {
 			return []exchange.Operation{{Op: "add", Path: "/spec/priority", Value: "high"}}
 		})},
+		{Rule: "contract.mutating.patched-object-decodes", Name: "puts a string where a number belongs, in updates",
+			Manifests: []Edit{{"{operations: [CREATE, DELETE]", "{operations: [CREATE, UPDATE, DELETE]"}},
+			Handler: patching(func(q *request) []exchange.Operation {
+				if q.Operation != admissionv1.Update || dry(q) {
+					return nil
+				}
+				return []exchange.Operation{{Op: "add", Path: "/spec/priority", Value: "high"}}
+			})},
 		{Rule: "contract.mutating.idempotent", Name: "adds an argument each time", Handler: patching(func(q *request) []exchange.Operation {
 			args := append(q.object.Spec.Containers[0].Args, "--zoo")
 			return []exchange.Operation{{Op: "add", Path: "/spec/containers/0/args", Value: args}}
@@ -151,6 +194,12 @@ func mutatingAnimals() []Animal {
 			}
 			count := fmt.Sprint(len(q.object.Labels))
 			return []exchange.Operation{{Op: "add", Path: "/metadata/labels/zoo.example.com~1count", Value: count}}
+		})},
+		{Rule: "contract.mutating.tolerates-reordering", Name: "refuses its own output when another webhook has annotated it", Handler: deciding(func(q *request) *admissionv1.AdmissionResponse {
+			if q.path == "/mutate" && q.object != nil && q.object.Labels[labelled] != "" && q.object.Annotations["peer.gatehouse.example.com/touched"] != "" {
+				return deny("somebody has changed what is ours")
+			}
+			return good(q)
 		})},
 		{Rule: "contract.mutating.no-patch-on-delete", Name: "patches what is deleted", Handler: answering(func(q *request, response *admissionv1.AdmissionResponse) {
 			if q.path == "/mutate" && q.object == nil {
