@@ -206,7 +206,7 @@ func checkTarget(flags *conformanceFlags) error {
 	return nil
 }
 
-// checkTargetOptions refuses a target that there is not, and flags of another target.
+// checkTargetOptions refuses a target that there is not, flags of another target, and a kubeconfig that names no cluster.
 func checkTargetOptions(options target.Options) error {
 	if known := targetNames(); !slices.Contains(known, options.Name) {
 		return usageError("--target is %q: want %s%s", options.Name, list(known), didYouMean(options.Name, known))
@@ -220,6 +220,12 @@ func checkTargetOptions(options target.Options) error {
 		if f.value != "" && options.Name != f.target {
 			return usageError("--%s is for --target %s, not for %s", f.name, f.target, options.Name)
 		}
+	}
+	if options.Name != target.Kubeconfig {
+		return nil
+	}
+	if _, err := target.LoadKubeconfig(options); err != nil {
+		return usageError("--target %s: %w", target.Kubeconfig, err)
 	}
 	return nil
 }

@@ -81,6 +81,10 @@ func TestSelector(t *testing.T) {
 }
 
 func TestConformanceUsage(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(`{clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		args []string
 		want string
@@ -102,7 +106,9 @@ func TestConformanceUsage(t *testing.T) {
 		"nothing to watch":       {[]string{"--watch"}, "--watch: name the directories to watch by --fixtures or --builtin"},
 		"shard":                  {[]string{"--shard", "3/2"}, `--shard: shard "3/2": want I/N`},
 		"procs":                  {[]string{"--procs", "-1"}, "--procs is -1: want 1 or more"},
-		"procs and one port":     {[]string{"--target", "kubeconfig", "--hook-address", "h:1", "--procs", "2"}, "with ports in --hook-address one process runs all cases"},
+		"procs and one port":     {[]string{"--target", "kubeconfig", "--kubeconfig", kubeconfig, "--hook-address", "h:1", "--procs", "2"}, "with ports in --hook-address one process runs all cases"},
+		"no kubeconfig":          {[]string{"--target", "kubeconfig", "--kubeconfig", "/nonexistent"}, "--target kubeconfig: stat /nonexistent"},
+		"no context":             {[]string{"--target", "kubeconfig", "--kubeconfig", kubeconfig, "--context", "d"}, `--target kubeconfig: context "d" does not exist`},
 		"nothing selected":       {[]string{"--focus", "^no such case$"}, "no case is selected by --focus ^no such case$"},
 		"fixtures that are not":  {[]string{"--fixtures", "/nonexistent"}, "/nonexistent"},
 	} {

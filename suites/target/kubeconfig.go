@@ -31,16 +31,21 @@ type clusterTarget struct {
 	hookAddress string
 }
 
+// LoadKubeconfig reads the kubeconfig of the options and returns how to reach the cluster of their context.
+func LoadKubeconfig(options Options) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = options.Kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: options.Context}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+}
+
 func openKubeconfig(ctx context.Context, options Options) (_ Target, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("target %s: %w", Kubeconfig, err)
 		}
 	}()
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = options.Kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: options.Context}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	config, err := LoadKubeconfig(options)
 	if err != nil {
 		return nil, err
 	}
