@@ -156,7 +156,7 @@ func (m *mutant) results(ctx context.Context, root string, s *shared) (map[strin
 	for i, id := range m.cases {
 		quoted[i] = regexp.QuoteMeta(id)
 	}
-	focus := "^(" + strings.Join(quoted, "|") + ") " // an id is followed by its title
+	focus := "^(" + strings.Join(quoted, "|") + ")$"
 	if s.mutants[m] {
 		return cases(ctx, s.binary, m.name, focus)
 	}
