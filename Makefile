@@ -26,11 +26,11 @@ build: ## Build bin/gatehouse.
 .PHONY: conformance
 conformance: build ## Run the conformance suite on TARGET, or put the webhook of WEBHOOK=DIR on trial; the reports go to OUT.
 ifdef WEBHOOK
-	$(if $(filter envtest,$(TARGET)),KUBEBUILDER_ASSETS="$$(hack/envtest-assets/build)") \
+	@$(if $(filter envtest,$(TARGET)),KUBEBUILDER_ASSETS="$$(hack/envtest-assets/build)") \
 	$(GATEHOUSE) webhook --config $(WEBHOOK)/gatehouse.yaml --target $(TARGET) --out $(OUT) \
 	  $(if $(and $(filter kubeconfig,$(TARGET)),$(KUBECONFIG)),--kubeconfig '$(KUBECONFIG)') $(FLAGS)
 else
-	$(if $(filter envtest,$(TARGET)),KUBEBUILDER_ASSETS="$$(hack/envtest-assets/build)") \
+	@$(if $(filter envtest,$(TARGET)),KUBEBUILDER_ASSETS="$$(hack/envtest-assets/build)") \
 	$(GATEHOUSE) conformance --target $(TARGET) --out $(OUT) \
 	  $(if $(FOCUS),--focus '$(FOCUS)') $(if $(LABELS),--labels '$(LABELS)') $(if $(PROCS),--procs $(PROCS)) \
 	  $(if $(and $(filter kubeconfig,$(TARGET)),$(KUBECONFIG)),--kubeconfig '$(KUBECONFIG)') $(FLAGS)

@@ -27,6 +27,7 @@ type (
 		Verdicts  []string // what behaviours can be filtered by
 		Levels    []string
 		Behaviors int
+		Policies  bool // a run tested some
 	}
 	htmlRun struct {
 		Name, Verdict, Mark string // Mark is the class by which a verdict is shown: good, soft or bad
@@ -87,7 +88,9 @@ func newHTMLPage(all []Report) (htmlPage, error) {
 	names := runNames(all)
 	var titles []string
 	for i, r := range all {
-		page.Runs = append(page.Runs, newHTMLRun(r, names[i]))
+		run := newHTMLRun(r, names[i])
+		page.Runs = append(page.Runs, run)
+		page.Policies = page.Policies || len(run.Policies) > 0
 		page.Problems = append(page.Problems, problems(r, names[i], len(all) > 1)...)
 		page.NotRun = append(page.NotRun, notRunGroups(r, names[i])...)
 		titles = append(titles, names[i]+": "+string(r.Verdict))

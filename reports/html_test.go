@@ -101,7 +101,7 @@ func TestHTML(t *testing.T) {
 		},
 		"policy tests": {
 			[]Report{New(tested)},
-			[]string{"<h1>Gatehouse: tests of policies</h1>", "1 of 2 outcomes of expressions were reached", "<pre>object.spec.replicas &lt; 5</pre></td><td>true 2, false 0</td><td>never false</td>"},
+			[]string{"<h1>Gatehouse: tests of policies</h1>", `<a href="#policies">Policies</a>`, "1 of 2 outcomes of expressions were reached", "<pre>object.spec.replicas &lt; 5</pre></td><td>true 2, false 0</td><td>never false</td>"},
 			nil,
 		},
 		"a webhook on trial": {

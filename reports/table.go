@@ -47,17 +47,21 @@ func tableColumns(total Counts) []columnGroup {
 	return groups
 }
 
-// table writes the counts of the areas that have cases, and the total.
-func (p *printer) table(areas []Area, total Counts) {
+// table writes the counts of the areas that have cases, and the total. Of a part of the cases it leaves out the areas of
+// which none was run.
+func (p *printer) table(areas []Area, total Counts, partial bool) {
 	var rows []Area
-	var without, behaviors int
+	var without, behaviors, idle int
 	for _, a := range areas {
-		if a.CaseCounts.All() == 0 {
+		switch all := a.CaseCounts.All(); {
+		case all == 0:
 			without++
 			behaviors += a.BehaviorCounts.All()
-			continue
+		case partial && a.CaseCounts.NotRun == all && total.CaseCounts.NotRun < total.CaseCounts.All():
+			idle++
+		default:
+			rows = append(rows, a)
 		}
-		rows = append(rows, a)
 	}
 	rows = append(rows, Area{Area: fixtures.Area{ID: "total"}, Counts: total})
 
@@ -76,6 +80,9 @@ func (p *printer) table(areas []Area, total Counts) {
 	p.line(p.paint(sgrBold, titles))
 	for _, a := range rows {
 		p.row(a, columns, first, gap)
+	}
+	if idle > 0 {
+		p.line(p.paint(sgrFaint, plural(idle, "area", "areas")+" of which no case was run"))
 	}
 	if without > 0 {
 		p.line(p.paint(sgrFaint, fmt.Sprintf("%s: %s",

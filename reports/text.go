@@ -62,7 +62,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 		p.lines(0, verdictText(r))
 		return p.out.Flush()
 	}
-	p.table(r.Areas, r.Total)
+	p.table(r.Areas, r.Total, r.Selection.Partial())
 	p.notRun(r)
 	p.coverage(r)
 	p.lines(0, verdictText(r))

@@ -75,6 +75,21 @@ func TestTextNoColor(t *testing.T) {
 	}
 }
 
+// TestTextPartial: a run of a part of the cases has no rows for the areas that it leaves out; a run of all has.
+func TestTextPartial(t *testing.T) {
+	other := sampleResult("more", 100, NotRun, "webhook.match.wildcard")
+	other.Area = "webhook-contract"
+	run := sampleRun(append(passing(), other)...)
+	const idle = "1 area of which no case was run\n"
+	for focus, want := range map[string]bool{"": false, "^rules/": true} {
+		run.Selection.Focus = focus
+		out := writeText(t, New(run), TextOptions{})
+		if strings.Contains(out, idle) != want || strings.Contains(out, "\nwebhook-contract ") == want {
+			t.Errorf("focus %q: got\n%s", focus, out)
+		}
+	}
+}
+
 // TestTextNotRun: reasons are counted, and the commonest comes first.
 func TestTextNotRun(t *testing.T) {
 	run := sampleRun(passing()...)

@@ -24,8 +24,6 @@ func replayCommand() *cobra.Command {
 they did. DIR is the bundle that gatehouse conformance --out wrote for a failed case, failures/CASE, or a directory with
 several of them in it. The table in its fixture/ may be changed before.
 
-Without --target the case runs on the target that the bundle names.
-
 Exit status: 0 all cases pass now, 1 one fails, 2 the command line or a bundle is wrong, 3 the environment failed or a
 case was not run.`,
 		Example: `  gatehouse replay out/failures/matching-rules/operations/create
@@ -55,6 +53,8 @@ case was not run.`,
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}
 	addTargetFlags(command.Flags(), &options)
+	target := command.Flags().Lookup("target")
+	target.DefValue, target.Usage = "", "the API server to test: fakeapi, envtest or kubeconfig; the one that the bundle names when absent"
 	completeTarget(command)
 	return command
 }

@@ -27,7 +27,7 @@ type webhookFlags struct {
 func webhookCommand() *cobra.Command {
 	var flags webhookFlags
 	command := &cobra.Command{
-		Use:   "webhook --config FILE",
+		Use:   "webhook",
 		Short: "Show whether a webhook keeps the contract of admission webhooks",
 		Long: `Puts a webhook on trial: reads its manifests, starts its server (or calls one that runs), makes every request on an
 API server that its rules match, posts the reviews that come of them to it, as they are and changed in ways that a

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // Explain tells in plain words what was decided on a request, and why: a line about the request and its end, then one
@@ -164,8 +165,14 @@ func (s Step) details() []string {
 	if s.Matched != "" && s.Call != nil && s.Outcome != Allowed {
 		lines = append(lines, "called because "+s.Matched+" matches")
 	}
+	told := sets.New[string]() // messages evaluate again the variables of the validations
 	for _, evaluation := range s.Evaluations {
-		lines = append(lines, evaluation.lines()...)
+		for _, line := range evaluation.lines() {
+			if !told.Has(line) {
+				lines = append(lines, line)
+			}
+			told.Insert(line)
+		}
 	}
 	for _, change := range s.Changes {
 		lines = append(lines, "change: "+change)

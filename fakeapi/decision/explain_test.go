@@ -60,6 +60,7 @@ CREATE configmaps default/probe (v1 ConfigMap) by alice: allowed
 					{Expression: "object.spec.replicas <= params.max", Filled: "7 <= 5", Value: "false"}, {Expression: "has(object.x)", Value: "true"},
 				}},
 				{Expression: "spec.validations[1].expression", Result: Error, Parts: []Part{{Expression: "object.y == 1", Value: "no such key: y", Failed: true}}},
+				{Expression: "spec.validations[1].expression", Result: Error, Parts: []Part{{Expression: "object.y == 1", Value: "no such key: y", Failed: true}}}, // told once
 			}},
 			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionWebhook", Configuration: "c", Name: "w", Matched: "rules[0]", Outcome: Denied, Reason: "no", Call: call},
 			{Attempt: 2, Phase: Validating, Plugin: "ValidatingAdmissionWebhook", Configuration: "c", Name: "x", Matched: "rules[0]", Outcome: FailedOpen, Reason: "refused", Call: unanswered},

@@ -103,7 +103,11 @@ func Parse(file string, data []byte) ([]Object, error) {
 		}
 		object := &unstructured.Unstructured{Object: content}
 		for _, field := range []struct{ name, value string }{{"apiVersion", object.GetAPIVersion()}, {"kind", object.GetKind()}} {
-			if field.value == "" {
+			switch {
+			case field.value != "":
+			case isKustomization(file):
+				return nil, fmt.Errorf("%s: a kustomization, not an object: load what kustomize build %s (or kubectl kustomize) writes", at, filepath.Dir(file))
+			default:
 				return nil, fmt.Errorf("%s: not a Kubernetes object: it has no %s", at, field.name)
 			}
 		}
@@ -123,6 +127,12 @@ func Parse(file string, data []byte) ([]Object, error) {
 		}
 	}
 	return objects, nil
+}
+
+// isKustomization tells by its name whether a file is kustomize's: apiVersion and kind may be absent in it.
+func isKustomization(file string) bool {
+	name := filepath.Base(file)
+	return strings.TrimSuffix(name, filepath.Ext(name)) == "kustomization"
 }
 
 // document is a piece of a file between separators.

@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -66,18 +67,20 @@ func TestParseKeepsIntegers(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	const first = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
 	tests := map[string]struct {
+		file string // f.yaml when empty
 		text string
 		want []string // parts of the error
 	}{
-		"syntax":        {first + "apiVersion: v1\nkind: [\n", []string{"f.yaml:5: document 2: ", "line 7"}},
-		"duplicate key": {first + "apiVersion: v1\nkind: A\nkind: B\n", []string{"f.yaml:5: document 2: ", "line 7", `key "kind" already set`}},
-		"no kind":       {"\n\napiVersion: v1\n", []string{"f.yaml:3: document 1: not a Kubernetes object: it has no kind"}},
-		"no apiVersion": {"kind: Pod\n", []string{"f.yaml:1: document 1: not a Kubernetes object: it has no apiVersion"}},
-		"a scalar":      {"hello\n", []string{"f.yaml:1: document 1: "}},
+		"syntax":          {"", first + "apiVersion: v1\nkind: [\n", []string{"f.yaml:5: document 2: ", "line 7"}},
+		"duplicate key":   {"", first + "apiVersion: v1\nkind: A\nkind: B\n", []string{"f.yaml:5: document 2: ", "line 7", `key "kind" already set`}},
+		"no kind":         {"", "\n\napiVersion: v1\n", []string{"f.yaml:3: document 1: not a Kubernetes object: it has no kind"}},
+		"no apiVersion":   {"", "kind: Pod\n", []string{"f.yaml:1: document 1: not a Kubernetes object: it has no apiVersion"}},
+		"a scalar":        {"", "hello\n", []string{"f.yaml:1: document 1: "}},
+		"a kustomization": {"config/kustomization.yaml", "resources: [a.yaml]\n", []string{"config/kustomization.yaml:1: document 1: a kustomization", "kustomize build config"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := manifest.Parse("f.yaml", []byte(test.text))
+			_, err := manifest.Parse(cmp.Or(test.file, "f.yaml"), []byte(test.text))
 			if err == nil {
 				t.Fatal("no error")
 			}

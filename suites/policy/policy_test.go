@@ -62,6 +62,7 @@ func lines(results []reports.Result) []string {
 func TestDecided(t *testing.T) {
 	outcome := run(t.Context(), t, "testdata/decided")
 	want := []string{
+		"misspelt-field fail",
 		"refused-manifest fail",
 		"skipped-by-rules pass",
 		"skipped-by-a-condition pass; skipped spec.matchConditions[0].expression",
@@ -76,9 +77,14 @@ func TestDecided(t *testing.T) {
 	if diff := cmp.Diff(want, lines(outcome.Results)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	refused := outcome.Results[0]
-	if step := refused.Failures[0].Step; step != "testdata/decided/refused/policy.yaml:2:1" {
-		t.Errorf("the refused manifest stands at %s", step)
+	for i, want := range []struct{ step, message string }{
+		{"testdata/decided/misspelt/policy.yaml:2:1", `unknown field "spec.failurepolicy"`},
+		{"testdata/decided/refused/policy.yaml:2:1", "code 422, for testdata/decided/refused/policy.yaml:9:17: "},
+	} {
+		failure := outcome.Results[i].Failures[0]
+		if failure.Step != want.step || !strings.Contains(failure.Message, want.message) {
+			t.Errorf("the manifest is refused at %s with %s; want %s and %s", failure.Step, failure.Message, want.step, want.message)
+		}
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/gatehouse-dev/gatehouse/fixtures"
 	"github.com/gatehouse-dev/gatehouse/reports"
 	"github.com/gatehouse-dev/gatehouse/suites/hook"
@@ -166,12 +169,13 @@ func (r *run) setUp(ctx context.Context) error {
 		return err
 	}
 	type made struct {
-		at     string
-		object fixtures.Object
+		at       string
+		object   fixtures.Object
+		manifest *fixtures.Manifest // nil for an object of the fixture
 	}
 	var all, acting []made
 	for _, m := range r.c.Manifests {
-		one := made{m.Position.String(), m.Object}
+		one := made{m.Position.String(), m.Object, m}
 		if m.Acts() {
 			acting = append(acting, one)
 		} else {
@@ -179,11 +183,11 @@ func (r *run) setUp(ctx context.Context) error {
 		}
 	}
 	for i, object := range objects {
-		all = append(all, made{fmt.Sprintf("setup[%d]", i), object})
+		all = append(all, made{at: fmt.Sprintf("setup[%d]", i), object: object})
 	}
 	for _, one := range append(all, acting...) {
 		r.at = one.at
-		if err := r.create(ctx, one.object); err != nil || len(r.failures) > 0 {
+		if err := r.create(ctx, one.object, one.manifest); err != nil || len(r.failures) > 0 {
 			return err
 		}
 	}
@@ -191,9 +195,14 @@ func (r *run) setUp(ctx context.Context) error {
 	return r.settle(ctx)
 }
 
-// create creates an object of the setup, which must succeed.
-func (r *run) create(ctx context.Context, object fixtures.Object) error {
-	a, err := prepare(ctx, r.server.kinds, fixtures.Step{Create: object}, r.vars.Namespace)
+// create creates an object of the setup, which must succeed. A manifest is created as kubectl does it: a field that the
+// API does not know is an error.
+func (r *run) create(ctx context.Context, object fixtures.Object, m *fixtures.Manifest) error {
+	step := fixtures.Step{Create: object}
+	if m != nil {
+		step.Options = fixtures.Object{"fieldValidation": metav1.FieldValidationStrict}
+	}
+	a, err := prepare(ctx, r.server.kinds, step, r.vars.Namespace)
 	if err != nil {
 		return err
 	}
@@ -203,10 +212,25 @@ func (r *run) create(ctx context.Context, object fixtures.Object) error {
 	}
 	if !got.succeeded() {
 		r.fail(reports.Failure{
-			Message: fmt.Sprintf("the object was refused with code %d: %s", got.code, got.problem()), Expected: toYAML(object), Actual: got.text(),
+			Message: fmt.Sprintf("the object was refused with code %d%s: %s", got.code, faultAt(m, got), got.problem()),
 		})
 	}
 	return nil
+}
+
+// faultAt says where in a manifest the field stands for which the server refused it; nothing when that is not known.
+func faultAt(m *fixtures.Manifest, got *answer) string {
+	status, _ := got.object.(map[string]any)
+	causes, _, _ := unstructured.NestedSlice(status, "details", "causes")
+	if m == nil || len(causes) == 0 {
+		return ""
+	}
+	cause, _ := causes[0].(map[string]any)
+	field, _ := cause["field"].(string)
+	if field == "" {
+		return ""
+	}
+	return ", for " + m.At(field).String()
 }
 
 // settle waits until what was written has taken effect, and forgets the webhook calls that it took.

@@ -7,17 +7,17 @@ func requestRules() []Rule {
 	return []Rule{
 		{
 			ID:     "contract.null-old-object-on-create",
-			Change: "On CREATE read request.object alone: request.oldObject is null.",
+			Change: "On CREATE read request.object alone: request.oldObject is null, and what is optional in the object may be absent.",
 			judge:  answers("the rules match no CREATE", false, create, refused),
 		},
 		{
 			ID:     "contract.requests.update",
-			Change: "On UPDATE read both request.object and request.oldObject.",
+			Change: "On UPDATE read both request.object and request.oldObject: what is optional may be absent from either.",
 			judge:  answers("the rules match no UPDATE", false, update),
 		},
 		{
 			ID:     "contract.null-object-on-delete",
-			Change: "On DELETE decode request.oldObject: request.object is null.",
+			Change: "On DELETE decode request.oldObject: request.object is null, and what is optional in the old object may be absent.",
 			judge:  answers("the rules match no DELETE", false, remove),
 		},
 		{

@@ -25,6 +25,11 @@ func Run(t *testing.T, o Options) reports.Report {
 		t.Log(note)
 	}
 	for _, result := range report.Results {
+		if result.Outcome == reports.Warn { // go test shows what a subtest that passes logs with -v alone
+			t.Logf("warning: %s: %s", strings.Join(result.Behaviors, ", "), result.Failures[0].Message)
+		}
+	}
+	for _, result := range report.Results {
 		t.Run(strings.TrimPrefix(result.ID, Area+"/"), func(t *testing.T) {
 			switch result.Outcome {
 			case reports.Pass:
