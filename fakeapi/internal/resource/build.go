@@ -122,8 +122,9 @@ func (c *Catalogue) buildBuiltin(row *row, version servedVersion) ([]*Resource, 
 	main := &Resource{
 		GVR: v.resource, GVK: v.kind, Namespaced: v.namespaced,
 		Singular: v.singular, ShortNames: v.shortNames, Categories: v.categories, Verbs: verbs,
-		Warnings: deprecationWarnings(v.newObject(), v.kind), storage: storage,
+		storage: storage,
 	}
+	main.Warnings, main.RemovedRelease = deprecated(v.newObject(), v.kind)
 	if _, stored := viewOf(main); stored && slices.Contains(verbs, "watch") {
 		hashed := row.hashed
 		if hashed == "" {
@@ -140,7 +141,7 @@ func (c *Catalogue) buildBuiltin(row *row, version servedVersion) ([]*Resource, 
 		}
 		resource := &Resource{
 			GVR: v.resource, Subresource: sub.name, GVK: kind, Namespaced: v.namespaced, Verbs: sub.verbs,
-			Warnings: main.Warnings, storage: sub.storage(&REST{v}),
+			Warnings: main.Warnings, RemovedRelease: main.RemovedRelease, storage: sub.storage(&REST{v}),
 		}
 		resource.scope = c.lazyScope(resource, c.builtinScope)
 		resources = append(resources, resource)
@@ -198,12 +199,13 @@ func mustNew(scheme *runtime.Scheme, kind schema.GroupVersionKind) runtime.Objec
 	return object
 }
 
-func deprecationWarnings(object runtime.Object, kind schema.GroupVersionKind) []string {
+// deprecated returns the warnings of a deprecated kind, and the release that no longer has it where that is known.
+func deprecated(object runtime.Object, kind schema.GroupVersionKind) (warnings []string, removedRelease string) {
 	object.GetObjectKind().SetGroupVersionKind(kind)
 	if !deprecation.IsDeprecated(object, 1, minorVersion) {
-		return nil
+		return nil, ""
 	}
-	return []string{deprecation.WarningMessage(object)}
+	return []string{deprecation.WarningMessage(object)}, deprecation.RemovedRelease(object)
 }
 
 // lazyScope builds a resource's scope when it is first asked for.

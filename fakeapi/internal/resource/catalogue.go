@@ -102,8 +102,10 @@ type Resource struct {
 	Verbs []string
 	// StorageVersionHash is as in discovery; empty where nothing is stored.
 	StorageVersionHash string
-	// Warnings are sent with every answer, such as that the version is deprecated.
+	// Warnings are sent with every answer: that the version is deprecated. There are none where it is not.
 	Warnings []string
+	// RemovedRelease is the Kubernetes release, such as 1.40, that no longer has the version; empty where that is not known.
+	RemovedRelease string
 	// Custom tells that the resource comes from a CustomResourceDefinition.
 	Custom bool
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/openapi"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/resource/fieldschema"
 )
 
@@ -123,16 +124,26 @@ func (s *Sources) ListParams(_ context.Context, kind schema.GroupVersionKind, na
 	return params, nil
 }
 
-// TypeConverter returns the schema by which objects of a kind are merged, as in server-side apply, or nil for a kind that
-// is not served.
+// TypeConverter returns the schema by which a mutating policy's applyConfiguration is merged into objects of a kind, or nil
+// where there is none. As in the API it is that of the OpenAPI document of the kind's own group version, which kinds that
+// only subresources have are not in: what is converted by it fails for them.
 func (s *Sources) TypeConverter(kind schema.GroupVersionKind) managedfields.TypeConverter {
-	if s.catalogue.scheme.Recognizes(kind) {
-		return fieldschema.Converter{Scheme: s.catalogue.scheme}
+	c := s.catalogue
+	if !c.scheme.Recognizes(kind) {
+		if _, v, err := c.keyOf(kind, "", ""); err == nil && v.custom != nil {
+			return lazyTypes{v.custom.Kind}
+		}
+		return nil
 	}
-	if _, v, err := s.catalogue.keyOf(kind, "", ""); err == nil && v.custom != nil {
-		return lazyTypes{v.custom.Kind}
+	// For most kinds it says what the field schema does, which is faster to have.
+	if _, ok := c.ForKind(kind); ok && fieldschema.Has(c.scheme, kind) {
+		return fieldschema.Converter{Scheme: c.scheme}
 	}
-	return nil
+	converter, err := openapi.TypeConverter(kind.GroupVersion())
+	if err != nil {
+		return nil
+	}
+	return converter
 }
 
 // inKind returns a stored object, itself where no conversion is needed, so that what was derived from it can be kept by

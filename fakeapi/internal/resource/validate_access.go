@@ -27,20 +27,21 @@ func validatePolicyRules(rules []rbacv1.PolicyRule, namespaced bool) errorList {
 		if len(rule.Verbs) == 0 {
 			missing = append(missing, field.Required(path.Child("verbs"), ""))
 		}
-		switch {
-		case len(rule.NonResourceURLs) > 0 && namespaced:
-			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), rule.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs"))
-		case len(rule.NonResourceURLs) > 0 && len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0:
-			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), rule.NonResourceURLs,
-				"rules cannot apply to both regular resources and non-resource URLs"))
-		case len(rule.NonResourceURLs) > 0:
-		default:
-			if len(rule.APIGroups) == 0 {
-				errs = append(errs, field.Required(path.Child("apiGroups"), "resource rules must supply at least one api group"))
+		if len(rule.NonResourceURLs) > 0 {
+			urls := path.Child("nonResourceURLs")
+			if namespaced {
+				errs = append(errs, field.Invalid(urls, rule.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs"))
 			}
-			if len(rule.Resources) == 0 {
-				errs = append(errs, field.Required(path.Child("resources"), "resource rules must supply at least one resource"))
+			if len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0 {
+				errs = append(errs, field.Invalid(urls, rule.NonResourceURLs, "rules cannot apply to both regular resources and non-resource URLs"))
 			}
+			continue
+		}
+		if len(rule.APIGroups) == 0 {
+			errs = append(errs, field.Required(path.Child("apiGroups"), "resource rules must supply at least one api group"))
+		}
+		if len(rule.Resources) == 0 {
+			errs = append(errs, field.Required(path.Child("resources"), "resource rules must supply at least one resource"))
 		}
 	}
 	return append(errs, missing...)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -62,10 +64,21 @@ func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, req, http.StatusNotAcceptable,
 			"406: Not Acceptable\n\nAvailable representations: "+strings.Join(route.produces, ", "))
 	default:
-		for _, text := range target.resource.Warnings {
-			warning.AddWarning(req.Context(), "", text)
-		}
+		tellDeprecated(req.Context(), target.resource)
 		route.handle(w, req)
+	}
+}
+
+// tellDeprecated tells the client, and who reads the audit log, that a resource is deprecated where it is.
+func tellDeprecated(ctx context.Context, r *resource.Resource) {
+	for _, text := range r.Warnings {
+		warning.AddWarning(ctx, "", text)
+	}
+	if len(r.Warnings) > 0 {
+		audit.AddAuditAnnotation(ctx, "k8s.io/deprecated", "true")
+	}
+	if r.RemovedRelease != "" {
+		audit.AddAuditAnnotation(ctx, "k8s.io/removed-release", r.RemovedRelease)
 	}
 }
 

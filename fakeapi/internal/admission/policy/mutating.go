@@ -238,7 +238,7 @@ func (r *mutatingRun) likeOriginal(object runtime.Object, version *versions.Vers
 		return nil, err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(untyped.Object, typed); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", version.VersionedKind, err)
 	}
 	return typed, nil
 }

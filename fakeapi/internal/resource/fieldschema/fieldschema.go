@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
@@ -38,6 +39,16 @@ var parser = sync.OnceValues(func() (*typed.Parser, error) {
 	}
 	return parser, nil
 })
+
+// Has tells whether the fields of a kind of the scheme are known.
+func Has(scheme *runtime.Scheme, kind schema.GroupVersionKind) bool {
+	p, err := parser()
+	if err != nil {
+		return false
+	}
+	name, err := scheme.ToOpenAPIDefinitionName(kind)
+	return err == nil && p.Type(name).IsValid()
+}
 
 // Converter converts objects of the built-in kinds to typed values and back. The scheme holds their Go types. Kinds that
 // nobody applies, such as Scale and the access reviews, have no schema; their lists are atomic.
