@@ -9,6 +9,8 @@ import (
 type PolicyTests struct {
 	// CoverageMin is the expression coverage, in percent, that the run was to reach; 0 for none.
 	CoverageMin int `json:"coverageMin,omitempty"`
+	// Unrecorded says that the server keeps no record of its decisions: what was evaluated is not known.
+	Unrecorded bool `json:"unrecorded,omitempty"`
 	// Policies are the policies that were tested, by file and line; none where the server does not record its decisions.
 	Policies []PolicyCoverage `json:"policies"`
 }
@@ -125,6 +127,9 @@ func percent(covered, all int) int {
 // shortfall says that the coverage is less than it was to be; "" when it is not.
 func (t PolicyTests) shortfall() string {
 	covered, all := t.Covered()
+	if all == 0 && t.CoverageMin > 0 {
+		return fmt.Sprintf("there is no policy among the manifests, and an expression coverage of at least %d%% was wanted", t.CoverageMin)
+	}
 	if got := percent(covered, all); got < t.CoverageMin {
 		return fmt.Sprintf("expression coverage is %d%%, and at least %d%% was wanted", got, t.CoverageMin)
 	}

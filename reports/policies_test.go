@@ -91,6 +91,9 @@ func TestPolicyVerdict(t *testing.T) {
 	interrupted.Interrupted = "signal"
 	none := policyRun(0)
 	none.Results = nil
+	without := func(coverageMin int) Run {
+		return Run{Ledger: &fixtures.Ledger{}, Results: []Result{{ID: "a", Outcome: Pass}}, PolicyTests: &PolicyTests{CoverageMin: coverageMin}}
+	}
 	for name, tt := range map[string]struct {
 		run     Run
 		verdict Verdict
@@ -104,7 +107,8 @@ func TestPolicyVerdict(t *testing.T) {
 		"a selection covers no less":   {selected, Partial, 0, "only a part of the cases was to run: --focus x"},
 		"interrupted":                  {interrupted, Broken, 3, "the run was interrupted: signal"},
 		"none was executed":            {none, Broken, 3, "no case was executed"},
-		"no policies, nothing to miss": {Run{Ledger: &fixtures.Ledger{}, Results: []Result{{ID: "a", Outcome: Pass}}, PolicyTests: &PolicyTests{CoverageMin: 100}}, TestsPassed, 0, ""},
+		"no policies, none wanted":     {without(0), TestsPassed, 0, ""},
+		"no policies, where some were": {without(1), TestsFailed, 1, "there is no policy among the manifests, and an expression coverage of at least 1% was wanted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := New(tt.run)

@@ -120,7 +120,11 @@ func shortPath(p string) string {
 // expressions writes how much of each policy the cases evaluated, and what they did not.
 func (p *printer) expressions(t PolicyTests) {
 	if len(t.Policies) == 0 {
-		p.line("expression coverage is not known: this server keeps no record of its decisions")
+		if t.Unrecorded {
+			p.line("expression coverage is not known: this server keeps no record of its decisions")
+		} else {
+			p.line("there is no policy among the manifests")
+		}
 		p.line("")
 		return
 	}

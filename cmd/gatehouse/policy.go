@@ -136,6 +136,7 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	if outcome.Target.Name != "" {
 		run.Target = reports.TargetInfo(outcome.Target)
 	}
+	run.PolicyTests.Unrecorded = outcome.Policies == nil
 	if outcome.Policies != nil {
 		run.PolicyTests.Policies = outcome.Policies
 	}

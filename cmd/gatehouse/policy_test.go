@@ -47,6 +47,29 @@ func TestPolicyTest(t *testing.T) {
 	}
 }
 
+func TestPolicyTestWithoutPolicies(t *testing.T) {
+	dir := t.TempDir()
+	table := "title: No policy\nsteps: [{create: {apiVersion: v1, kind: ConfigMap, metadata: {name: probe}}}]\ncases: [{name: only}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "test.yaml"), []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for coverageMin, tt := range map[string]struct {
+		status int
+		says   string
+	}{
+		"0":  {0, "there is no policy among the manifests\n"},
+		"50": {1, "there is no policy among the manifests, and an expression coverage of at least 50% was wanted"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := run(t.Context(), []string{"policy", "test", dir, "--coverage-min", coverageMin}, &stdout, &stderr); status != tt.status {
+			t.Errorf("--coverage-min %s: status %d, want %d: %s", coverageMin, status, tt.status, stderr.String())
+		}
+		if !strings.Contains(stdout.String(), tt.says) {
+			t.Errorf("--coverage-min %s: it says %s; want %q", coverageMin, stdout.String(), tt.says)
+		}
+	}
+}
+
 func TestPolicyTestReports(t *testing.T) {
 	out := t.TempDir()
 	var stdout, stderr bytes.Buffer
