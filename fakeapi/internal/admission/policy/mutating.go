@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/decision"
 	"github.com/gatehouse-dev/gatehouse/fakeapi/internal/admission/cel"
@@ -227,20 +228,29 @@ func (r *mutatingRun) apply(ctx context.Context, c *candidate[*mutations], m *mu
 	return nil
 }
 
-// likeOriginal makes an object of the built-in Go type where the original is one.
+// likeOriginal makes an object of the built-in Go type where the original is one. The API converts such an object to the
+// version of the request right away, which no conversion does between versions of built-in kinds: policies that see an
+// object in another version than the request's cannot mutate it.
 func (r *mutatingRun) likeOriginal(object runtime.Object, version *versions.Version) (runtime.Object, error) {
-	untyped, ok := object.(*unstructured.Unstructured)
-	if _, same := version.VersionedObject.Object().(*unstructured.Unstructured); same || !ok {
+	if _, custom := version.VersionedObject.Object().(*unstructured.Unstructured); custom {
 		return object, nil
 	}
-	typed, err := r.interfaces.GetObjectCreater().New(version.VersionedKind)
-	if err != nil {
-		return nil, err
+	if untyped, ok := object.(*unstructured.Unstructured); ok {
+		typed, err := r.interfaces.GetObjectCreater().New(version.VersionedKind)
+		if err != nil {
+			return nil, err
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(untyped.Object, typed); err != nil {
+			return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", version.VersionedKind, err)
+		}
+		object = typed
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(untyped.Object, typed); err != nil {
-		return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", version.VersionedKind, err)
+	if requested := version.GetKind().GroupVersion(); requested != version.VersionedKind.GroupVersion() {
+		if _, err := scheme.Scheme.ConvertToVersion(object, requested); err != nil {
+			return nil, err
+		}
 	}
-	return typed, nil
+	return object, nil
 }
 
 // end carries the mutations over into the request's object and asks for a second round if there were any.
