@@ -58,6 +58,10 @@ func (p *printer) rule(r Result, statements map[string]string) {
 	}
 	advice, shown, more := "", map[string]bool{}, 0
 	for _, f := range r.Failures {
+		if n := f.more(); n > 0 {
+			more += n
+			continue
+		}
 		if shown[f.Message] || len(shown) == findingLimit {
 			more++
 			continue
@@ -77,6 +81,20 @@ func (p *printer) rule(r Result, statements map[string]string) {
 	if advice != "" {
 		p.lines(2, text{{good, "change: "}, {plain, line(advice)}}.joined())
 	}
+}
+
+const moreOfTheKind = "%d more of the kind"
+
+// More is what stands in a result for n failures that are left out.
+func More(n int) Failure { return Failure{Message: fmt.Sprintf(moreOfTheKind, n)} }
+
+// more is for how many failures one stands that says that others are left out; 0 when it is one itself.
+func (f Failure) more() int {
+	var n int
+	if read, err := fmt.Sscanf(f.Message, moreOfTheKind, &n); err != nil || read != 1 || f != More(n) {
+		return 0
+	}
+	return n
 }
 
 // joined is the text as one line of the last part's style.

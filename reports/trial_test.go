@@ -67,6 +67,16 @@ func TestWriteTextOfTrial(t *testing.T) {
 	}
 }
 
+// TestMoreOfTrial: findings that the report leaves out are counted with those that the text leaves out.
+func TestMoreOfTrial(t *testing.T) {
+	run := trialRun()
+	run.Results[0].Failures = append(run.Results[0].Failures, More(4))
+	text := writeText(t, New(run), TextOptions{})
+	if !strings.Contains(text, "... and 6 findings more") || strings.Contains(text, "of the kind") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 // TestVerdictOfTrial: a rule that recommends warns and does not decide; one that is not looked at leaves the verdict open
 // only where it must hold; one that does not apply is out of the question.
 func TestVerdictOfTrial(t *testing.T) {

@@ -47,7 +47,7 @@ func result(rule Rule, r *record, ledger *fixtures.Ledger, config string) report
 	}
 	for i, f := range j.findings {
 		if i == maxFindings {
-			out.Failures = append(out.Failures, reports.Failure{Message: fmt.Sprintf("%d more of the kind", len(j.findings)-i)})
+			out.Failures = append(out.Failures, reports.More(len(j.findings)-i))
 			break
 		}
 		place, line := splitPlace(f.place)
