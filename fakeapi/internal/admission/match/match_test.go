@@ -262,6 +262,8 @@ func TestNamespaceSelector(t *testing.T) {
 		{"In needs the label", expression("env", metav1.LabelSelectorOpIn, "prod"), ask{resource: "v1/pods", namespace: "bare"}, false, "which has no labels"},
 		{"NotIn does not", expression("env", metav1.LabelSelectorOpNotIn, "prod"), ask{resource: "v1/pods", namespace: "bare"}, true, ""},
 		{"by name", matchLabels(corev1.LabelMetadataName, "bare"), ask{resource: "v1/pods", namespace: "bare"}, true, ""},
+		{"not by name", expression(corev1.LabelMetadataName, metav1.LabelSelectorOpNotIn, "bare"), ask{resource: "v1/pods", namespace: "bare"}, false,
+			"does not select namespace bare, whose labels are kubernetes.io/metadata.name=bare"},
 		{"an empty selector looks up nothing", &metav1.LabelSelector{}, ask{resource: "v1/pods", namespace: "missing"}, true, ""},
 		{"a nil selector selects nothing", nil, ask{resource: "v1/pods", namespace: "prod"}, false, "(selects nothing)"},
 		{"cluster-scoped objects are never kept back", matchLabels("env", "none"), ask{resource: "v1/nodes"}, true, ""},

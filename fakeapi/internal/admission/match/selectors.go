@@ -54,7 +54,7 @@ func (s *selector) selectsNamespace(ctx context.Context, a admission.Attributes,
 	if s.selector.Matches(set) {
 		return true, "", nil
 	}
-	return false, s.text + " does not select namespace " + a.GetNamespace() + ", " + describeLabels(set), nil
+	return false, s.text + " does not select namespace " + a.GetNamespace() + ", " + s.describeLabels(set), nil
 }
 
 // namespaceLabels are the labels of the request's namespace: those of the submitted object when a Namespace itself is
@@ -86,7 +86,7 @@ func (s *selector) selectsObject(a admission.Attributes) (bool, string, error) {
 	if s.selector.Empty() || s.selectsLabelsOf(a.GetObject()) || s.selectsLabelsOf(a.GetOldObject()) {
 		return true, "", nil
 	}
-	return false, s.text + " selects neither " + describeObjects(a.GetObject(), a.GetOldObject()), nil
+	return false, s.text + " selects neither " + s.describeObjects(a.GetObject(), a.GetOldObject()), nil
 }
 
 // selectsLabelsOf is false for an object that is not there or cannot have labels.
@@ -106,11 +106,11 @@ func labelsOf(obj runtime.Object) (labels.Set, bool) {
 	return accessor.GetLabels(), true
 }
 
-func describeObjects(obj, old runtime.Object) string {
-	return "the object, " + describeObject(obj) + ", nor the old object, " + describeObject(old)
+func (s *selector) describeObjects(obj, old runtime.Object) string {
+	return "the object, " + s.describeObject(obj) + ", nor the old object, " + s.describeObject(old)
 }
 
-func describeObject(obj runtime.Object) string {
+func (s *selector) describeObject(obj runtime.Object) string {
 	if obj == nil {
 		return "which is absent"
 	}
@@ -118,14 +118,16 @@ func describeObject(obj runtime.Object) string {
 	if !ok {
 		return "which cannot have labels"
 	}
-	return describeLabels(set)
+	return s.describeLabels(set)
 }
 
-// describeLabels names the labels, leaving out the one that every namespace has.
-func describeLabels(set labels.Set) string {
+// describeLabels names the labels, leaving out the one that every namespace has where the selector is not about it.
+func (s *selector) describeLabels(set labels.Set) string {
+	requirements, _ := s.selector.Requirements()
+	byName := slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() == corev1.LabelMetadataName })
 	names := make([]string, 0, len(set))
 	for name := range set {
-		if name != corev1.LabelMetadataName {
+		if byName || name != corev1.LabelMetadataName {
 			names = append(names, name)
 		}
 	}
