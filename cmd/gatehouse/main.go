@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	understood := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { understood = true }
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &exit):
 		return exit.code
 	case !understood:
-		fmt.Fprintln(stderr, "Run 'gatehouse --help' for usage.")
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", command.CommandPath())
 		return exitUsage
 	default:
 		return exitEnvironment

@@ -22,6 +22,8 @@ func TestRun(t *testing.T) {
 		"completion":      {[]string{"completion", "bash"}, 0, "bash completion V2 for gatehouse", ""},
 		"no such report":  {[]string{"report", "dif", "a", "b"}, exitUsage, "", `open dif: no such file or directory; did you mean "diff"?`},
 		"unknown flag":    {[]string{"--nope"}, exitUsage, "", "gatehouse: unknown flag: --nope"},
+		"flag of another": {[]string{"policy", "test", "--load", "x"}, exitUsage, "", "Run 'gatehouse policy test --help' for usage."},
+		"no trial's file": {[]string{"webhook", "--config", "none.yaml"}, exitUsage, "", "none.yaml: no such file or directory; it says what is on trial"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,6 +22,9 @@ func Placeholders() []string { return []string{"certDir", "configDir", "kubeconf
 // file:line:column: message. rules are the ids that skip may name.
 func Load(path string, rules []string) (*File, error) {
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; it says what is on trial: manifests, and run or url", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the trial's file: %w", err)
 	}
