@@ -116,7 +116,7 @@ func timeRules() []Rule {
 		{
 			ID:     "contract.time.half-timeout",
 			Change: "Do less in a review: no calls to other servers, no locks around it, caches instead of lists.",
-			judge: func(r *record) judgement {
+			judge: both(func(r *record) judgement {
 				j := judgement{inapplicable: "no review was answered"}
 				for _, l := range r.loads {
 					j.looked += l.reviews
@@ -126,7 +126,12 @@ func timeRules() []Rule {
 					}
 				}
 				return j
-			},
+			}, each("", func(a *attempt) bool { return a.variant != large }, func(a *attempt) string {
+				if a.Took <= a.hook.Timeout()/2 {
+					return ""
+				}
+				return fmt.Sprintf("%s took %s, more than half of the timeout of %s", a.title, brief(a.Took), a.hook.Timeout())
+			})),
 		},
 		{
 			ID:     "contract.time.memory",
