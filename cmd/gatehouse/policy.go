@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"runtime"
@@ -152,6 +153,9 @@ func runPolicies(ctx context.Context, flags policyTestFlags, tables, chosen *fix
 	}
 	run.Results = allResults(tables.Cases, chosen.Cases, known, run.Selection, run.Interrupted)
 	judged := reports.New(run)
+	for _, name := range outcome.Unbound {
+		fmt.Fprintf(stdout, "%s: no binding among the manifests names this policy, and it decided nothing\n", name)
+	}
 	if err := errors.Join(failed, writeReport(files, stdout, judged)); err != nil {
 		return exitError{exitEnvironment, err}
 	}

@@ -26,6 +26,7 @@ func TestPolicyTest(t *testing.T) {
 		"a failure":           {[]string{decided, "--focus", "not-as-expected"}, 1, "FAIL  not-as-expected", ""},
 		"too little coverage": {[]string{decided, "--coverage-min", "100"}, 1, "and at least 100% was wanted", ""},
 		"a selection":         {[]string{decided, "--focus", "/denied"}, 0, "verdict: partial", ""},
+		"no binding":          {[]string{"../../suites/policy/testdata/misspelt"}, 1, "misspelt/policy.yaml:2:1: misspelt: no binding among the manifests names this policy", ""},
 		"no arguments":        {nil, exitUsage, "", "name a directory or a file of policies and tables"},
 		"no table":            {[]string{examples + "required-labels/policy.yaml"}, exitUsage, "", "there is no table: no YAML file with cases"},
 		"no case":             {[]string{decided, "--focus", "nothing"}, exitUsage, "", "no case is selected by --focus nothing, of 11"},

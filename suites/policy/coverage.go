@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gatehouse-dev/gatehouse/fakeapi/decision"
 	"github.com/gatehouse-dev/gatehouse/fixtures"
@@ -49,6 +50,27 @@ func (c *coverage) policies() []reports.PolicyCoverage {
 		policies = append(policies, *c.counts[m])
 	}
 	return policies
+}
+
+// unbound names the policies without a binding. The setup of a table may bind one: it decides then.
+func unbound(manifests []*fixtures.Manifest, results []reports.Result) []string {
+	bound := sets.New[string]()
+	for _, m := range manifests {
+		name, _, _ := unstructured.NestedString(m.Object, "spec", "policyName")
+		bound.Insert(strings.TrimSuffix(m.Kind().Kind, "Binding") + " " + name)
+	}
+	for _, r := range results {
+		for _, d := range r.Decided {
+			bound.Insert(validatingPolicy+" "+d.Policy, mutatingPolicy+" "+d.Policy)
+		}
+	}
+	var names []string
+	for _, m := range manifests {
+		if name := m.Object.Unstructured().GetName(); isPolicy(m) && !bound.Has(m.Kind().Kind+" "+name) {
+			names = append(names, m.Position.String()+": "+name)
+		}
+	}
+	return names
 }
 
 // lists are the lists of a policy that hold expressions, and where in an item of the list, in the order of evaluation.

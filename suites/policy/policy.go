@@ -44,6 +44,9 @@ type Outcome struct {
 	// Policies are the policies among the tables' manifests, with what the cases evaluated of them; none where the server
 	// does not record its decisions.
 	Policies []reports.PolicyCoverage
+	// Unbound are the policies that no binding among the manifests names and that decided nothing: FILE:LINE:COLUMN and
+	// the policy's name.
+	Unbound []string
 }
 
 // Run runs the cases of the tables. An error says that the environment failed.
@@ -75,6 +78,7 @@ func Run(ctx context.Context, tables *fixtures.Tables, o Options) (Outcome, erro
 	}
 	if run.recorded {
 		outcome.Policies = run.coverage.policies()
+		outcome.Unbound = unbound(tables.Manifests, outcome.Results)
 	}
 	return outcome, err
 }

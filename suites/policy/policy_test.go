@@ -38,6 +38,9 @@ func TestExamples(t *testing.T) {
 			t.Error(reports.Describe(result))
 		}
 	}
+	if len(outcome.Unbound) > 0 {
+		t.Errorf("without a binding: %q", outcome.Unbound)
+	}
 	if covered, all := (reports.PolicyTests{Policies: outcome.Policies}).Covered(); covered != all || len(outcome.Policies) < 12 {
 		t.Errorf("%d of %d outcomes of %d policies are covered", covered, all, len(outcome.Policies))
 	}
